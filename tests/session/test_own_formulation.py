@@ -379,6 +379,7 @@ def test_other_rows_behind_the_paper_s_objective_are_what_it_is_worth() -> None:
     declare(by_time)
     found = workbench.solve(five_equal_jobs(), "mine")
     assert (found.objective, found.bound) == (pytest.approx(0.8), pytest.approx(0.8))
+    assert "0.8, is the model's" in found.warnings[0] and "comes to 0.4 here" in found.warnings[0]
     assert workbench.simulate(five_equal_jobs(), "mine").decisions.loc[0, "objective"] == pytest.approx(0.8)
     check(workbench.find_formulation("mine"))
 
@@ -437,7 +438,12 @@ def test_hadar_by_another_formulation() -> None:
     data = RoundInstance.of([2], [[([2], 3.0), ([1], 2.0)]])
     knobs = found.settle({})
     assert isinstance(found, HadarRound) and HadarRound().run(data, HadarRound().settle({})).objective == 3.0
-    assert found.run(data, knobs).values["option"] == {"job 0": 1}
+    assert found.run(data, knobs).values["option"] == {"job 0": 1} and not found.run(data, knobs).warnings
+    declare(lambda m, data: workbench.set_number(m.payoff, ("job 0", 1), 9.0), base="hadar.round")
+    dear = workbench.find_formulation("mine").run(data, knobs)
+    assert dear.objective == 9.0 and dear.values["payoff"] == {"job 0": 2.0}
+    assert "the objective, 9, is the model's; the other values are by" in dear.warnings[0]
+    assert "of the paper, which comes to 2 here" in dear.warnings[0]
 
     def no_p100(m: Any, data: Any) -> None:
         @m.Constraint(m.OPTIONS, doc="(ours) no P100")

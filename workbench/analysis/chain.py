@@ -305,9 +305,12 @@ def _summary(
         return f"{where} has {slot.unit} at {when}{reason}{decisive}."
     if not asked:
         return f"{where} is idle at {when}: no job that is there fits on {slot.accelerator} alone."
-    why, *others = (_why_not(slot, name) for name in slot.could[:3])
-    if len({each.partition(": ")[2] or each for each in others}) < len(others):
-        others[1] = f"{others[1].partition(': ')[0]} likewise"
+    told = [_why_not(slot, name).partition(": ") for name in slot.could[:3]]
+    ends = [end for _, _, end in told]
+    why, *others = (
+        f"{who} likewise" if end and end in ends[:n] else f"{who}{colon}{end}"
+        for n, (who, colon, end) in enumerate(told)
+    )
     beside = f". Meanwhile {'; '.join(others)}" if others else ""
     first_of = slot.of(slot.could[0])
     fits = f" that fits on {slot.accelerator} alone" if first_of.waiting else ""
@@ -329,9 +332,10 @@ def _why_not(slot: SlotAtTime, name: str) -> str:
         instead = "" if kind in job_at.held_types else explained(job_at).not_on.get(kind, "")
         runs = f"{name} {DOES[job_at.state]} on {listed(job_at.held)} ({listed(sorted(job_at.held_types))})"
         return f"{runs}, as {instead}" if instead else runs
-    if need > free:
+    told, late = explained(job_at), undecided(job_at)
+    if need > free and not late and not told.anyway:
         return f"{name} needs {counted(need, 'GPU')} of {kind} at once, and {free} {'is' if free == 1 else 'are'} left"
-    return f"{name} waits: {undecided(job_at) or explained(job_at).binding}"
+    return f"{name} waits: {late or told.binding}"
 
 
 class _Question:
@@ -419,6 +423,8 @@ class _Question:
         for change, what in (*((each, f"{said} by {by:.4g}") for each, said in signs), (math.inf, "without it")):
             try:
                 slot = self._with(statement, named.row, change)
+                differs = slot is not None and self._differs(slot)
+                own = self._with(statement, named.row, change, near=False) if differs else slot
             except (UnboundedError, InfeasibleError):
                 continue  # there is no best answer then
             except (UnkeptError, InvalidDecision, InputError):
@@ -426,21 +432,13 @@ class _Question:
                     alone = changed(statement, named.row, math.inf)[0].first_of(self._about)
                     named = named._replace(verdict="binding, not decisive", what=UNKEPT, then="", becomes=alone)
                 continue
-            if slot is None:
+            if slot is None or own is None:
                 continue  # what is best then cannot be carried out
             then = self._seen(slot)
-            if self._differs(slot) and self._also(statement, named.row, change):
+            if differs and self._differs(own):
                 return named._replace(verdict="cause", what=what, then=then, becomes=self._becomes(slot))
             named = named._replace(verdict="binding, not decisive", what=what, then=then)
         return named
-
-    def _also(self, statement: SolvedStatement, row: str, by: float) -> bool:
-        """Whether the solver's own best answer, if a run can keep it, makes another of what is asked about, too."""
-        try:
-            slot = self._with(statement, row, by, near=False)
-        except (UnkeptError, InvalidDecision, InputError):
-            return True
-        return slot is None or self._differs(slot)
 
     def _becomes(self, slot: SlotAtTime) -> str:
         """What the job in question does, and who has the GPU if that is not said with it."""

@@ -11,6 +11,7 @@ import ast
 import contextlib
 import inspect
 import logging
+import math
 import re
 import textwrap
 import traceback
@@ -24,6 +25,7 @@ import pyomo
 
 from workbench.base.code_digest import digest
 from workbench.base.errors import InputError, Words, WorkbenchError, mistake, one_of
+from workbench.base.rounding import short_number
 from workbench.base.text import on_one_line
 from workbench.scheduling import notation
 from workbench.scheduling.contract import SLIPS, Data, Formulation, Knobs, Mechanism, Result, StatedProblem
@@ -41,6 +43,9 @@ from workbench.scheduling.solvers import (
 )
 from workbench.scheduling.solvers.conflict import LIMIT_S
 from workbench.session.model_numbers import an_index_of, objective_terms, objectives
+
+AS_READ = 1e-5
+"""How far a model's objective may be off what the reader of the base makes of the answer, relative: rounding."""
 
 _Change = Callable[[Any, Any], object]
 """What changes a built model: (m, data), m the base's unsolved Pyomo model, data its instance."""
@@ -66,7 +71,16 @@ class OwnFormulation(Formulation[Data]):
         parts of it in turn, in other units (Hops), the reader's stands."""
         found: Result = super().read(model, data, knobs)
         unjudged = found.objective is None or getattr(model, "in_turn", False)
-        return found if unjudged and not model.has_own_objective else self.judged(model, found)
+        if unjudged and not model.has_own_objective:
+            return found
+        judged, by_paper = self.judged(model, found), found.objective
+        if found.warnings or by_paper is None or math.isclose(judged.objective or 0.0, by_paper, rel_tol=AS_READ):
+            return judged
+        says = (
+            f"{self.name}: the objective, {short_number(judged.objective or 0.0, 6)}, is the model's; the other values "
+            f"are by the numbers and the objective of the paper, which comes to {short_number(by_paper, 6)} here."
+        )
+        return replace(judged, warnings=(says,))
 
     def judged(self, model: pyo.ConcreteModel, found: Result) -> Result:
         """The result with the value, sense and unit of the model's objective."""

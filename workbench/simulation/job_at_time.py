@@ -138,7 +138,8 @@ class Explained:
     binding: the constraint or rule that decided, in words, with its tag in the paper where it has one; order: what jobs
     were put in order by; gang: whether a waiting job needs its GPUs at once, so that it may lack so many free ones;
     links: the steps to its GPUs, or to having none, in the order in which the scheduler takes them; not_on: by type,
-    why a job that has GPUs elsewhere has none of that one.
+    why a job that has GPUs elsewhere has none of that one; anyway: whether a waiting job would wait with more free GPUs
+    too.
     """
 
     sentences: tuple[str, ...] = ()
@@ -148,6 +149,7 @@ class Explained:
     gang: bool = True
     links: tuple[Link, ...] = ()
     not_on: Mapping[str, str] = field(default_factory=dict)
+    anyway: bool = False
 
     def __post_init__(self) -> None:
         sentences: Any = self.sentences

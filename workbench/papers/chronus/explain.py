@@ -165,7 +165,8 @@ def explain(job_at: JobAtTime) -> Explained:
     if job_at.state == "waiting" and (said is None or (said.code in ON_SPOT and _is_between(job_at, said.at_s))):
         binding = _unasked(job_at)
     links = _links(job_at, tuple(facts), planned, binding)
-    return Explained(tuple(sentences), tuple(facts), binding, _order(job_at), links=links)
+    anyway = binding not in {BINDING[code] for code in (*ON_SPOT, "lease_lost")}
+    return Explained(tuple(sentences), tuple(facts), binding, _order(job_at), links=links, anyway=anyway)
 
 
 def _links(job_at: JobAtTime, facts: tuple[Fact, ...], planned: tuple[Fact, ...], binding: str) -> tuple[Link, ...]:

@@ -66,9 +66,8 @@ def hadar(job_at: JobAtTime) -> Explained:
     binding = BINDING.get(said.code, "") if said is not None else _unasked(job_at)
     order = job_at.order("payoff", "payoff", "", "")
     instead = dict.fromkeys(job_at.usable, "the payoffs add up to most with it where it is (8)") if job_at.held else {}
-    return Explained(
-        tuple(sentences), tuple(facts), binding, order, links=_links(job_at, order, binding), not_on=instead
-    )
+    links, dear = _links(job_at, order, binding), said is not None and said.code == "payoff_not_positive"
+    return Explained(tuple(sentences), tuple(facts), binding, order, links=links, not_on=instead, anyway=dear)
 
 
 def _links(job_at: JobAtTime, order: Order | None, binding: str) -> tuple[Link, ...]:

@@ -53,8 +53,9 @@ def explain(job_at: JobAtTime) -> Explained:
     elif job_at.state in HOLDS:
         binding = NEXT if sum(job_at.held.values()) < 2 else NEXT_OF_SEVERAL
     order = job_at.order("first_middle_s", "middle completion time of the first task to come", "s", "lowest")
-    links = _links(job_at, order, binding, by_model)
-    return Explained(tuple(sentences), tuple(facts), binding, order, links=links, not_on=_not_on(job_at, tasks))
+    links, anyway = _links(job_at, order, binding, by_model), binding in (BARRIER, ARRIVAL)
+    not_on = _not_on(job_at, tasks)
+    return Explained(tuple(sentences), tuple(facts), binding, order, links=links, not_on=not_on, anyway=anyway)
 
 
 def _links(job_at: JobAtTime, order: Order | None, binding: str, by_model: bool) -> tuple[Link, ...]:

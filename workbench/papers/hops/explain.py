@@ -22,6 +22,8 @@ BINDING = {
     "out_of_time": "the plan of the round before goes on, as the time limit was over",
 }
 """What decided, by the code of the scheduler's reason."""
+OF_ROOM = frozenset({"no_room", "not_chosen", "no_idle", "incumbent"})
+"""Those that more free GPUs might undo."""
 NUMBERS = {
     "priority": "",
     "latency_ratio": "wait / expected run time",
@@ -56,8 +58,9 @@ def explain(job_at: JobAtTime) -> Explained:
         sentences.append(f"The configuration that it was given gains {gain:.3g} times its slowest one.")
         binding = binding or CHOSEN
     instead = dict.fromkeys(job_at.usable, "the plan gains most with it where it is (11)") if job_at.held else {}
-    links = _links(job_at, binding)
-    return Explained(tuple(sentences), tuple(facts), binding, _order(job_at), links=links, not_on=instead)
+    links, anyway = _links(job_at, binding), job_at.said is not None and job_at.said.code not in OF_ROOM
+    order = _order(job_at)
+    return Explained(tuple(sentences), tuple(facts), binding, order, links=links, not_on=instead, anyway=anyway)
 
 
 def _links(job_at: JobAtTime, binding: str) -> tuple[Link, ...]:
