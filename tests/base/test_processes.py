@@ -72,13 +72,14 @@ def same(task: tuple[int, Large]) -> tuple[int, int, Large]:
 
 def test_what_tasks_share_goes_once_and_comes_back_as_it_was():
     shared, Large.times = [Large() for _ in range(7)], 0
-    tasks = [(number, each) for each in shared for number in range(3)] + [(3, shared[0])]
+    tasks = [(number, each) for each in shared for number in range(3)]
+    tasks += [(3, shared[0]), (4, shared[4]), (5, shared[1])]  # the middle one is pushed out unread
     with Processes(1, once=Large) as pool:
         found = pool.map(same, tasks)
-        again = pool.map(same, [(4, shared[0])])
-    assert [(number, each) for number, _, each in found + again] == [*tasks, (4, shared[0])]
-    assert Large.times == 8  # the first one was no longer held when it came again
-    assert found[0][1] == found[2][1] and found[-1][1] == again[0][1]
+        again = pool.map(same, [(6, shared[0])])
+    assert [(number, each) for number, _, each in found + again] == [*tasks, (6, shared[0])]
+    assert Large.times == 9  # the first two were no longer held when they came again
+    assert found[0][1] == found[2][1] and found[-3][1] == again[0][1]
     with Processes(1) as pool:
         assert pool.map(same, [(0, shared[0])])[0][2] is not shared[0]
 

@@ -113,8 +113,9 @@ class Processes:
                 for pipe in [pipe for pipe in busy if pipe in ready]:
                     number = busy.pop(pipe)
                     packed = _answer(pipe, self._processes[pipe])
+                    asked = {**self._shared[pipe].held}  # of what the answer may name the next task pushes some out
                     give(pipe)  # it is at work again while its answer is read
-                    done, answer = self._shared[pipe].unpacked(packed)
+                    done, answer = self._shared[pipe].unpacked(packed, asked)
                     if not done:
                         raise answer
                     yield number, answer
@@ -202,11 +203,11 @@ class _Shared:
             self.held = {number: self.held[number] for number in [*self.held][-HELD:]}
         return bytes(ForkingPickler.dumps((fresh, [*self.held] if self._adds else None, into.getvalue())))
 
-    def unpacked(self, packed: bytes) -> Any:
-        """What the other end packed."""
+    def unpacked(self, packed: bytes, held: dict[int, object] | None = None) -> Any:
+        """What the other end packed; held: what was held then, where that has changed since."""
         fresh, kept, value = ForkingPickler.loads(packed)
         self.held.update(fresh)
-        _reading.held = self.held
+        _reading.held = self.held if held is None else held
         found = ForkingPickler.loads(value)
         if kept is not None:
             self.held = {number: self.held[number] for number in kept}
