@@ -16,9 +16,10 @@ from workbench.analysis.run_report import run_report
 from workbench.analysis.what_if import Configuration, DensityTo, LoadTo, NodesBy, SeveralChanges, parse_change
 from workbench.analysis.what_if.ask import ask
 from workbench.analysis.what_if.report import wait_tables, what_if_report
-from workbench.analysis.what_if.site_changes import chosen, date_of
+from workbench.analysis.what_if.site_changes import LIMITS, SET, chosen, date_of
 from workbench.analysis.what_if.words import OF_CALIBRATION, amount, waited
 from workbench.base.errors import InputError, ScenarioError
+from workbench.baselines.mechanisms.slurm.limits import all_limits
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.cli import main
 from workbench.scenario.scenario import Scenario
@@ -190,7 +191,7 @@ def test_what_changes_nothing_and_what_a_user_has_in_several_accounts_is_told() 
     none = "that changes nothing: by AccountingStorageEnforce (associations) no limit holds on this site."
     assert told("set qos normal MaxTRESPU=gres/gpu=1") == [none]
     assert told("set user ada GrpTRES=gres/gpu=4") == [both, none] and told("set user ada of bio MaxJobs=1") == [none]
-    held = {"AccountingStorageEnforce": "limits"}
+    held = {"AccountingStorageEnforce": "Associations,Limits,QOS"}  # in any capitals
     assert told("set user ada GrpTRES=gres/gpu=4", **held) == [both] and told("set user bob MaxJobs=1", **held) == []
     off = "that changes nothing: the knob limits is off."
     assert told("set qos normal MaxTRESPU=gres/gpu=1", {"limits": False}, **held) == [off]
@@ -200,7 +201,7 @@ def test_what_changes_nothing_and_what_a_user_has_in_several_accounts_is_told() 
         == told("set config PriorityMaxAge=5 and set config PriorityWeightAge=1")
     )
     assert told("set config PriorityMaxAge=5") == ["that changes nothing: PriorityWeightAge is 0."]
-    assert told("set config bf_interval=20", SchedulerType="sched/builtin")[0].endswith(
+    assert told("set config bf_interval=20", SchedulerType="sched/Builtin")[0].endswith(
         "nothing: backfill does not run."
     )
     first = "that changes nothing: by PriorityType (priority/basic) who came first is first."
@@ -208,6 +209,30 @@ def test_what_changes_nothing_and_what_a_user_has_in_several_accounts_is_told() 
     named = [{"name": name, "attributes": each} for name, each in facts]
     said = workbench.what_if(site(entities=named), "slurm", "set qos normal MaxJobsPU=1", seeds=[0]).conclusions
     assert f"With MaxJobsPU of qos normal = 1: {none}" in said
+
+
+def test_each_limit_that_can_be_set_holds_and_no_other_can_be_set() -> None:
+    """MaxTRESPU is of a QOS; MaxJobs of users, whose default an account's is; GrpJobs of all."""
+    names = {"qos normal": {"name": "normal"}, "account bio": {"account": "bio"}}
+    names |= {"user ada of bio": {"user": "ada", "account": "bio"}, "config site": CONFIG}
+    every = [{"name": name, "attributes": {"kind": name.split()[0], **each}} for name, each in names.items()]
+    known = site(entities=every)
+    for of in ("qos normal", "account bio", "user ada"):
+        for name in LIMITS.intersection(SET[of.split()[0]]):
+            text = f"set {of} {name}={'gres/gpu=4' if 'TRES' in name else '1'}"
+            found = all_limits(read_site(after(text, known)))["p0"]
+            assert [limit.as_set for limit, _ in found if limit.name == name] == [True], text
+    assert workbench.simulate(after("set user ada GrpJobs=1", known), "slurm").jobs["waited_s"].max() == 297
+    for text, kind in (
+        ("user ada MaxTRESPU=gres/gpu=4", "qos"),
+        ("user ada maxjobspu=1", "qos"),
+        ("account bio MaxTRESPA=gres/gpu=4", "qos"),
+        ("account bio MaxJobs=1", "user"),
+        ("qos normal MaxJobs=1", "user"),
+        ("account bio MaxWall=4", "qos or user"),
+    ):
+        with pytest.raises(InputError, match=f"expected one of .*; Max[A-Za-z]+ is of a {kind}"):
+            parse_change(f"set {text}")
 
 
 def test_who_is_refused_for_the_type_on_which_it_ran_is_told_so() -> None:

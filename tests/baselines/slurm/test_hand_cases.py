@@ -541,9 +541,9 @@ def test_where_slurm_takes_no_0_its_default_holds() -> None:
     assert [told[name] for name in ("PriorityCalcPeriod", "bf_interval", "bf_resolution", "bf_window")] == [
         *(300, 30, 60, 1440)
     ]
-    ages = {"PriorityCalcPeriod": 1, "PriorityDecayHalfLife": "1-12", "PriorityMaxAge": 30}
+    ages = {"PriorityCalcPeriod": 1, "PriorityDecayHalfLife": "1-12", "PriorityMaxAge": "0-5"}
     told = read_site(with_config(scenario, CONFIG | ages)).settings
-    assert [told[name] for name in ages] == [60, 129600, 1800], "a number is of minutes, as in slurm.conf(5)"
+    assert [told[name] for name in ages] == [60, 129600, 18000], "a number is of minutes, as in slurm.conf(5)"
     assert starts(scenario)["y"] <= 90
 
 

@@ -28,6 +28,7 @@ from workbench.baselines.mechanisms.slurm.site import (
     config_of,
     enforces,
     read_settings,
+    says,
 )
 from workbench.scenario.cluster import Node
 from workbench.scenario.faults import Outage
@@ -42,14 +43,15 @@ PLURAL = {"partition": "partitions", "feature": "features"}
 """Attributes of nodes that are lists, by the word for one of them."""
 OF_BACKFILL = tuple(name for name in DEFAULTS if name.islower())
 """Settings that stand within SchedulerParameters."""
+OF_GROUP, OF_ONE = ("GrpTRES", "GrpJobs", "GrpTRESRunMins"), ("MaxTRES", "MaxTRESPerNode", "MaxWall")
 SET = {
     "config": tuple(DEFAULTS),
     "partition": ("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QoS", "Policy"),
-    "qos": ("Priority", "UsageFactor", *TRES_LIMITS, *COUNT_LIMITS, "MaxWall"),
-    "account": ("Share", *TRES_LIMITS, *COUNT_LIMITS, "MaxWall"),
-    "user": ("Share", *TRES_LIMITS, *COUNT_LIMITS, "MaxWall"),
+    "qos": ("Priority", "UsageFactor", *OF_GROUP, *OF_ONE, "MaxTRESPU", "MaxTRESPA", "MaxJobsPU", "MaxJobsPA"),
+    "account": ("Share", *OF_GROUP),  # of one job, and MaxJobs, are its users' default, which `sacctmgr` prints of them
+    "user": ("Share", *OF_GROUP, *OF_ONE, "MaxJobs"),
 }
-"""What can be set, by kind of entity; `workbench.baselines.mechanisms.slurm.site` reads it."""
+"""What can be set, by kind of entity: no more than `workbench.baselines.mechanisms.slurm` goes by."""
 LIMITS = frozenset({*TRES_LIMITS, *COUNT_LIMITS, "MaxWall"})
 WEIGHED = {
     **{
@@ -211,7 +213,9 @@ class SiteSettingTo(Change):
         if kind not in SET:
             raise InputError("set", self.of, f"one of {', '.join(SET)}, and its name")
         if self.name not in SET[kind]:
-            raise InputError(f"set {self.of}", self.name, f"one of {', '.join(SET[kind])}")
+            others = [each for each, names in SET.items() if self.name in names]
+            where = f"; {self.name} is of a {' or '.join(others)}" if others else ""
+            raise InputError(f"set {self.of}", self.name, f"one of {', '.join(SET[kind])}{where}")
         expected = _expected(self.name)
         if self.value != "none" and not VALUES[expected](self.value):
             raise InputError(f"set {self.of} {self.name}", self.value, f"{expected}, or none")
@@ -256,12 +260,10 @@ class SiteSettingTo(Change):
         """Why priority or backfill does not depend on it; empty where it does."""
         settings, config = read_settings(after.scenario), config_of(after.scenario)
         if self.name.startswith("bf_") and (
-            "builtin" in str(config.get("SchedulerType")) or not after.knobs.get("backfill", True)
+            says(config, "SchedulerType", "builtin") or not after.knobs.get("backfill", True)
         ):
             return "backfill does not run"
-        if "basic" in str(config.get("PriorityType")) and (
-            self.name in WEIGHED or self.name.startswith("PriorityWeight")
-        ):
+        if says(config, "PriorityType", "basic") and (self.name in WEIGHED or self.name.startswith("PriorityWeight")):
             return f"by PriorityType ({config['PriorityType']}) who came first is first"
         weight = WEIGHED.get(self.name, "")
         return f"{weight} is 0" if weight and not settings[weight] else ""
@@ -294,8 +296,8 @@ class SiteSettingTo(Change):
         of, _, name = left.rpartition(" ")
         kind, blank, which = of.strip().partition(" ")
         kind = kind.lower()
-        known = {each.lower(): each for each in SET.get(kind, ())}
-        known |= {each.lower(): short for each, short in LONG.items() if short in known.values()}
+        known = {each.lower(): each for names in SET.values() for each in names}
+        known |= {each.lower(): short for each, short in LONG.items()}
         return cls(f"{kind}{blank}{which}", known.get(name.lower(), name), value)
 
 

@@ -33,7 +33,7 @@ _FLAGS = re.compile(
 _SHORT_FLAGS = "EHIKOQVWXZhklsuv"
 """Options of sbatch, salloc and srun that take no word after them."""
 _ELAPSED = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,4}):)?(\d{1,4}):(\d\d)(?:\.\d+)?", re.ASCII)
-_DAYS = re.compile(r"(\d{1,6})-(\d\d)(?::(\d\d))?", re.ASCII)
+_DAYS = re.compile(r"(\d{1,6})-(\d{1,2})(?::(\d\d))?", re.ASCII)
 _TIME = re.compile(r"((?:199|20\d)\d-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
 _EPOCH = re.compile(r"\d{9,11}", re.ASCII)
 _UNIX = datetime(1970, 1, 1)

@@ -322,9 +322,10 @@ def _of_qos(limits: Caps, qos: str, ask: Ask) -> Iterator[Limit]:
 
 
 def _of_association(account: Association, whose: str) -> Iterator[Limit]:
-    jobs = "MaxJobs" if account.user else "GrpJobs"  # MaxJobs of an account is its users' default
     yield from _tres(account.limits, "GrpTRES", whose, "AssocGrp{}")
-    yield from _jobs(account.limits, jobs, whose, f"Assoc{jobs}Limit")
+    yield from _jobs(account.limits, "GrpJobs", whose, "AssocGrpJobsLimit")
+    if account.user:  # MaxJobs of an account is its users' default
+        yield from _jobs(account.limits, "MaxJobs", whose, "AssocMaxJobsLimit")
     yield from _tres(account.limits, "GrpTRESRunMins", whose, "AssocGrp{}RunMinutes")
     yield from _of_a_job(account.limits, whose, "Assoc")
 

@@ -256,16 +256,16 @@ def read_site(scenario: Scenario) -> SlurmSite:
         settings=_settings(config),
         enforced=enforced,
         counts_ends=enforced,
-        over_time="SMALL_RELATIVE_TO_TIME" in str(config.get("PriorityFlags", "")),
-        favors_small=str(config.get("PriorityFavorSmall", "No")).lower() == "yes",
-        by_priority="basic" not in str(config.get("PriorityType", "")),
-        fair_tree="NO_FAIR_TREE" not in str(config.get("PriorityFlags", "")),
-        backfills="builtin" not in str(config.get("SchedulerType", "")),
+        over_time=says(config, "PriorityFlags", "SMALL_RELATIVE_TO_TIME"),
+        favors_small=says(config, "PriorityFavorSmall", "yes"),
+        by_priority=not says(config, "PriorityType", "basic"),
+        fair_tree=not says(config, "PriorityFlags", "NO_FAIR_TREE"),
+        backfills=not says(config, "SchedulerType", "builtin"),
         partitions=found,
         qos={name: limits_of(each) for name, each in qos.items()},
         qos_priority={name: float(each.get("Priority", 0.0)) for name, each in qos.items()},
-        over_partition=frozenset(name for name, each in qos.items() if "OverPartQOS" in str(each.get("Flags", ""))),
-        no_reserve=frozenset(name for name, each in qos.items() if "NoReserve" in str(each.get("Flags", ""))),
+        over_partition=frozenset(name for name, each in qos.items() if says(each, "Flags", "OverPartQOS")),
+        no_reserve=frozenset(name for name, each in qos.items() if says(each, "Flags", "NoReserve")),
         rule=rule,
         accounts=accounts,
         users=users,
@@ -396,8 +396,13 @@ def config_of(scenario: Scenario) -> Mapping[str, Any]:
 
 def enforces(config: Mapping[str, Any]) -> bool:
     """Whether limits hold; they do where nobody says (ours)."""
-    enforce = str(config.get("AccountingStorageEnforce", "limits"))
-    return any(word in enforce for word in ("limits", "safe", "all"))
+    name = "AccountingStorageEnforce"
+    return name not in config or any(says(config, name, word) for word in ("limits", "safe", "all"))
+
+
+def says(record: Mapping[str, Any], name: str, word: str) -> bool:
+    """Whether a setting has a word, in any capitals, as Slurm takes them."""
+    return word.lower() in str(record.get(name, "")).lower()
 
 
 def _settings(config: Mapping[str, Any]) -> dict[str, float]:
@@ -443,16 +448,16 @@ def limits_of(record: Mapping[str, Any]) -> Caps:
     tres = {
         name: {key: value for key, value in resources(str(record[name])).items() if value is not None}
         for name in TRES_LIMITS
-        if name in dict.keys(dict(record))
+        if name in record
     }
-    jobs = {name: float(dict(record)[name]) for name in COUNT_LIMITS if name in dict(record)}
-    wall = dict(record).get("MaxWall", math.inf)
+    jobs = {name: float(record[name]) for name in COUNT_LIMITS if name in record}
+    wall = record.get("MaxWall", math.inf)
     wall_s = _span_s(wall)
     if wall_s is None:
         raise InputError(
             f"{record['kind']} {record['name']}: MaxWall", wall, "minutes, or [days-]hours:minutes:seconds"
         )
-    return Caps(tres, jobs, wall_s, frozenset(str(dict(record).get(AS_SET, "")).split(",")))
+    return Caps(tres, jobs, wall_s, frozenset(str(record.get(AS_SET, "")).split(",")))
 
 
 def _account(record: Mapping[str, Any]) -> Association:
