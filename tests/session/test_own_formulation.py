@@ -482,6 +482,9 @@ def test_hare_carries_the_order_out() -> None:
     declare(all_late, base="hare.exact")
     [told] = workbench.solve("preset:hare_example", "mine").warnings
     assert "the model's answer is worth 17.5 s x weight" in told and "as it can: worth 8.5 s x weight; rows th" in told
+    declare(lambda m, data: workbench.set_number(m.weight, 0, 7.0), base="hare.exact")
+    [told] = workbench.solve("preset:hare_example", "mine").warnings
+    assert "the objective, 17.5, is the model's" in told and "comes to 8.5 here" in told
     declare(lambda m, data: m.one_after_other.deactivate(), base="hare.exact")
     at_once: Any = workbench.find_formulation("mine")
     result = at_once.run(data, at_once.settle({}))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.base.errors import InputError, Words
+from workbench.scheduling.model_notes import notes
 from workbench.scheduling.modelling import pyo, renumber
 from workbench.scheduling.notation import meaning, symbol_lines
 from workbench.scheduling.solvers import Programme
@@ -63,7 +64,8 @@ def set_number(parameter: pyo.Param, index: Any, number: Any) -> None:
         _make_anew(model)
     except (ArithmeticError, TypeError, ValueError) as error:
         raise InputError(where, number, f"one that the rules of the model can work with ({error})") from error
-    model.has_other_numbers, model.stated_objective = True, objective_terms(model)
+    noted = notes(model)
+    noted.other_numbers, noted.stated = True, objective_terms(model)
 
 
 def an_index_of(part: Any) -> str:
@@ -93,9 +95,9 @@ def _alike(one: Programme, other: Programme) -> bool:
     return one.maximise == other.maximise and all(np.array_equal(*pair) for pair in pairs)
 
 
-def objective_terms(model: pyo.ConcreteModel) -> list[tuple[Any, Any, Any]]:
+def objective_terms(model: pyo.ConcreteModel) -> tuple[tuple[Any, Any, Any], ...]:
     """The active objectives, what they are of, and their senses."""
-    return [(each, each.expr, each.sense) for each in objectives(model)]
+    return tuple((each, each.expr, each.sense) for each in objectives(model))
 
 
 def objectives(model: pyo.ConcreteModel) -> list[Any]:

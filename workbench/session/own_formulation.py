@@ -29,6 +29,7 @@ from workbench.base.rounding import short_number
 from workbench.base.text import on_one_line
 from workbench.scheduling import notation
 from workbench.scheduling.contract import SLIPS, Data, Formulation, Knobs, Mechanism, Result, StatedProblem
+from workbench.scheduling.model_notes import notes
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
@@ -70,8 +71,8 @@ class OwnFormulation(Formulation[Data]):
         variable of it may be others too. An own one has its unit behind `|` in `doc=`. Only where the base solves for
         parts of it in turn, in other units (Hops), the reader's stands."""
         found: Result = super().read(model, data, knobs)
-        unjudged = found.objective is None or getattr(model, "in_turn", False)
-        if unjudged and not model.has_own_objective:
+        noted = notes(model)
+        if (found.objective is None or noted.in_turn) and not noted.own_objective:
             return found
         judged, by_paper = self.judged(model, found), found.objective
         if found.warnings or by_paper is None or math.isclose(judged.objective or 0.0, by_paper, rel_tol=AS_READ):
@@ -84,11 +85,11 @@ class OwnFormulation(Formulation[Data]):
 
     def judged(self, model: pyo.ConcreteModel, found: Result) -> Result:
         """The result with the value, sense and unit of the model's objective."""
-        objective, unit = objective_of(model, self.name), found.unit
-        if model.has_own_objective:
+        objective, unit, noted = objective_of(model, self.name), found.unit, notes(model)
+        if noted.own_objective:
             unit = (objective.doc or "").partition("|")[2].strip() or "1"
         sense = "max" if objective.sense == pyo.maximize else "min"
-        value = float(pyo.value(objective)) * getattr(model, "objective_scale", 1.0)
+        value = float(pyo.value(objective)) * noted.scale
         return replace(found, objective=value, sense=sense, unit=unit)
 
     def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
@@ -177,7 +178,8 @@ def changed(name: str, base: Formulation[Any], change: _Change) -> Formulation[A
 
     def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
         model = kind.build(self, data, knobs)
-        model.stated_objective = objective_terms(model)
+        noted = notes(model)
+        noted.stated = objective_terms(model)
         before = list(model.component_objects((pyo.Var, pyo.Constraint, pyo.Objective), descend_into=False))
         names, said = [part.local_name for part in before], SLIPS.get()
         compared = None if said is None or said.get(name) == "" else (_state(model), _values(model))
@@ -190,14 +192,14 @@ def changed(name: str, base: Formulation[Any], change: _Change) -> Formulation[A
             if now is not None and now is not part:
                 expected = f"another name for yours; m.{called}.deactivate() puts the paper's out of action"
                 raise InputError(f"formulation {name}", Words(f"{called} in the place of the paper's"), expected)
-        stated, after = model.stated_objective, objective_terms(model)
+        stated, after = noted.stated, objective_terms(model)
         same = len(stated) == len(after) and all(
             a is b for one, two in zip(stated, after, strict=True) for a, b in zip(one, two, strict=True)
         )
         if said is not None and compared is not None:
             found = _slip(name, base, compared, (_state(model), _values(model)))
             said[name] = found and said.get(name, found)
-        return _checked(name, model, not same or getattr(model, "has_own_objective", False))
+        return _checked(name, model, not same or noted.own_objective)
 
     title = title_of(change) or f"{name}, from {base.name}"
     members = {"name": name, "title": title, "build": build, "written": staticmethod(change)}
@@ -459,9 +461,8 @@ def _checked(name: str, model: Any, own_objective: bool) -> pyo.ConcreteModel:
         raise InputError(f"formulation {name}", model, expected)
     objective_of(model, name)
     model.name = name
-    model.has_own_objective = own_objective
-    if own_objective:
-        model.objective_scale = 1.0
+    noted = notes(model)
+    noted.own_objective, noted.scale = own_objective, 1.0 if own_objective else noted.scale
     built = _BUILT.get()
     if built is not None:
         built.append(name)

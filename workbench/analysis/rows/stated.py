@@ -16,6 +16,7 @@ from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scheduling.contract import MODEL, Result, Route, StatedProblem
 from workbench.scheduling.decision import Shares, unit_name
+from workbench.scheduling.model_notes import notes
 from workbench.scheduling.solvers import (
     InfeasibleError,
     Point,
@@ -98,7 +99,7 @@ class SolvedStatement:
     @property
     def scale(self) -> float:
         """A unit of the programme's objective in those of the result: models may be solved in what suits a solver."""
-        return float(getattr(self.model, "objective_scale", 1.0))
+        return notes(self.model).scale
 
     @property
     def value(self) -> float:

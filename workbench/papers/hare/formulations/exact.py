@@ -58,6 +58,7 @@ from workbench.papers.hare.formulations.windows import windows
 from workbench.papers.hare.instance import HareInstance, next_tasks
 from workbench.papers.hare.knobs import ROUND_KNOBS, SYMMETRY_CUTS, THEN_MAKESPAN
 from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.model_notes import notes
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Solver, SolveReport, solve_model
 
@@ -253,7 +254,9 @@ def _own_result(model: pyo.ConcreteModel, data: HareInstance) -> Result:
     found = carried_out(data, gpu, start_s, model.name)
     late = np.flatnonzero(found.start_s > start_s + 1e-5 * np.maximum(1.0, start_s))
     if not len(late):
-        stated = math.nan if model.has_own_objective else pyo.value(model.weighted_completion)
+        noted = notes(model)
+        own = noted.own_objective or noted.other_numbers
+        stated = math.nan if own else pyo.value(model.weighted_completion)
         sooner = found.objective < stated - 1e-5 * max(1.0, abs(stated))
         says = (
             f"{model.name}: the model's answer is worth {short_number(stated)} {UNIT}. `tasks` is the schedule carried "

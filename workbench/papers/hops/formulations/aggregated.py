@@ -17,6 +17,7 @@ so the optimum is never below the printed one, and equal to it where every confi
 from __future__ import annotations
 
 from workbench.papers.hops.algorithms.aggregation import Aggregate
+from workbench.scheduling.model_notes import notes
 from workbench.scheduling.modelling import parameter, pyo
 
 
@@ -32,7 +33,7 @@ def build(data: Aggregate, power: float) -> pyo.ConcreteModel:
     def weighted_gain(m):
         return pyo.quicksum(m.weight[i] * m.gain[i, c] * m.choose[i, c] for i, c in m.CHOICES)
 
-    m.objective_scale = weights.scale
+    notes(m).scale = weights.scale
     return m
 
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.papers.hops.instance import HopsInstance
+from workbench.scheduling.model_notes import notes
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Solver, SolveReport, relative_gap, solve_model
 
@@ -87,7 +88,7 @@ def serve(model: pyo.ConcreteModel, data: HopsInstance, order: Sequence[WeighedC
     for position, level in enumerate(order):
         weight = {data.jobs[row]: float(level.weight[row]) for row in level.rows.tolist()}
         goal.set_value(_gain(model, weight))
-        model.serving, model.objective_scale = list(weight), level.scale
+        model.serving, notes(model).scale = list(weight), level.scale
         solved = solve_model(model, solver)
         first = first or solved
         steps.append(SolvedClass(len(weight), float(data.priority[level.rows].max()), solved.value, solved.solve_s))

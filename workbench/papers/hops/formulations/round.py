@@ -29,6 +29,7 @@ from workbench.papers.hops.formulations.round_assembly import AggregatedAssembly
 from workbench.papers.hops.instance import HopsInstance, RoundPlan
 from workbench.papers.hops.knobs import FORM, PLAN, PRIORITY, START, power_of
 from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.model_notes import notes
 from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Programme, Solver, solve_model
@@ -44,7 +45,7 @@ def build(data: HopsInstance, power: float) -> pyo.ConcreteModel:
     def weighted_gain(m):
         return pyo.quicksum(m.weight[i] * m.gain[i, j] * m.choose[i, j] for i, j in m.CONFIGURATIONS)
 
-    m.objective_scale = data.weights(power).scale
+    notes(m).scale = data.weights(power).scale
     return m
 
 
@@ -106,7 +107,7 @@ def restate(m: pyo.ConcreteModel, data: HopsInstance, power: float) -> None:
     for part, members in ((m.JOBS, data.jobs), (m.CONFIGURATIONS, gain)):
         part.clear()
         part.update(members)
-    weight, m.objective_scale = _weight(data, power), data.weights(power).scale
+    weight, notes(m).scale = _weight(data, power), data.weights(power).scale
     for part, numbers in ((m.gain, gain), (m.consume, use), (m.idle, idle), (m.weight, weight)):
         renumber(part, numbers)
     terms = ((weight[key[0]] * each, m.choose[key]) for key, each in gain.items())  # Pyomo makes what is missing
@@ -180,14 +181,15 @@ class HopsRound(Formulation[HopsInstance]):
         if data.previous and knobs.get("start", START.default):
             _start(model, data)
             stop = replace(stop, start=True)
-        numbers = getattr(model, "has_other_numbers", False) and not np.isinf(power)
-        if numbers or getattr(model, "has_own_objective", False):  # not what the priorities of the data come to
-            report = solve_model(model, stop)
+        noted = notes(model)
+        if noted.own_objective or (noted.other_numbers and not np.isinf(power)):
+            report = solve_model(model, stop)  # as it stands: the priorities of the data do not come to it
             return self.read(model, data, knobs).reported(report, build_s)
+        # by its levels, mostly one: also an own model with the paper's objective and other rows
         if len(order) > 1 and not np.isinf(power):
             lexicographic.prepare(model)
         steps, solved = lexicographic.serve(model, data, order, stop)
-        model.in_turn = True  # for `OwnFormulation.read`
+        noted.in_turn = True
         found = self.read(model, data, knobs)
         solved = in_paper_units(solved, found.objective, order, data)
         return found.reported(solved, build_s, (step._asdict() for step in steps) if len(steps) > 1 else ())
