@@ -116,14 +116,16 @@ SEEDS = ("compare", "preset:start_here", "--schedulers", "fifo,las,srtf", "--see
 
 
 def test_several_seeds_are_compared_pair_by_pair_and_single_spreads_shown_where_asked(cli, ask):
-    """The line of the mean JCT: ratio and interval recomputed from the runs, ranks that add up to 1 + 2 + 3."""
+    """The line of the mean JCT: ratio, interval of two at once recomputed from the runs; ranks add up to 6."""
     runs = ask(*SEEDS)["runs"]
     jct = {label: [run["metrics"]["mean_jct_s"] for run in runs if run["label"] == label] for label in ("fifo", "las")}
     ratios = np.array(jct["las"]) / np.array(jct["fifo"])
-    reach = np.exp(stats.t.ppf(0.975, 3) * ratios.std(ddof=1) / 2 / ratios.mean())
+    reach = np.exp(stats.t.ppf(0.9875, 3) * ratios.std(ddof=1) / 2 / ratios.mean())
     _, out, _ = cli(*SEEDS)
     (row,) = [line for line in out.splitlines() if line.startswith("Mean JCT")]
     assert f"x {ratios.mean():.2f} ({ratios.mean() / reach:.2f} to {ratios.mean() * reach:.2f})" in row
+    signs = re.findall(r"\(([\d.]+) to ([\d.]+)\)(\*?)", out)
+    assert signs and all(bool(sign) != (float(low) <= 1 <= float(high)) for low, high, sign in signs)
     ranks = [float(text) for text in re.findall(r"rank ([\d.]+)", row)]
     assert len(ranks) == 3 and sum(ranks) == pytest.approx(6, abs=0.16)
     assert "ratio to fifo seed by seed, where seeds differ with its 95 % interval" in out and "±" not in out

@@ -35,7 +35,7 @@ FOR_ALL = "For all"
 """The tab with what the core does."""
 ALSO = ("jobs_refused",)
 """Shown beside the main measures where it is not 0 everywhere."""
-UNSURE, MAY_BE_CHANCE = "≈", "no difference shown: it may be chance"
+UNSURE, MAY_BE_CHANCE = "≈", "no difference shown, as 1 is in the interval: it may be chance"
 TITLE_LETTERS = 24
 """What stands on one line of a title beside the list of schedulers, on a screen 1024 px wide."""
 READINGS: Mapping[Reading, tuple[str, str]] = {
@@ -68,7 +68,7 @@ def measures_table(outcomes: Outcomes, found: Comparison | None, against: str | 
                 for name, scale in zip(names, scales, strict=True)
                 for beside in [_beside(float(spread[name][label]), scale, pairs.get((str(label), name), ""))]
             ]
-    named = (_named(label, outcomes.titled) for label in outcomes.labels)
+    named = (_named(label, outcomes.titled) + _fewer(outcomes, label) for label in outcomes.labels)
     head = "".join(f"<th scope='col' class='wb-right-aligned'>{name}</th>" for name in named)
     rows = [
         f"<tr><th scope='row' class='wb-left-aligned'>{text}</th>"
@@ -78,26 +78,43 @@ def measures_table(outcomes: Outcomes, found: Comparison | None, against: str | 
     return (
         "<div class='wb-scroll wb-whole' tabindex='0' role='region' aria-label='Measures'>"
         "<table class='wb-data wb-measures'>"
-        f"<thead><tr><th scope='col' class='wb-left-aligned'>Measure</th>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table></div>{_footnote(outcomes, found, against)}"
+        f"<thead><tr><th scope='col' class='wb-left-aligned'>Measure{_below(outcomes, found, against)}</th>{head}</tr>"
+        f"</thead><tbody>{''.join(rows)}</tbody></table></div>{_footnote(outcomes, found, against)}"
     )
+
+
+def _fewer(outcomes: Outcomes, label: str) -> str:
+    """Below a scheduler's name, where runs of it are missing: how many of them its column is of."""
+    made = sum(outcomes.cases[number].label == label for number in outcomes.runs)
+    of = f"{made} of {len(outcomes.seeds)} runs"
+    return f"<div class='wb-note'>{of}</div>" if 0 < made < len(outcomes.seeds) else ""
+
+
+def _below(outcomes: Outcomes, found: Comparison | None, against: str | None) -> str:
+    """Below the head of the measures: what a cell has."""
+    if found is None or _is_alike(found):
+        return ""
+    text = "one run each"
+    if len({case.seed for case in found.cases}) > 1:
+        text = f"mean ± deviation, × ratio to {outcomes.titled(against or found.labels[0])}"
+    return f"<div class='wb-note'>{html.escape(text)}</div>"
 
 
 def _clearly_best(found: Comparison, means: pd.DataFrame, scales: Sequence[_Scale]) -> pd.DataFrame:
     """The best of each measure and what reads the same; none where all do, or where seeds do not show a difference."""
     best = best_of(means)
-    chances: dict[str, pd.Series[float]] = {}
+    unsure: dict[str, pd.Series[bool]] = {}
     for name, scale in zip(means.columns, scales, strict=True):
         mine = list(means.index[best[name]])
         if not mine:
             continue
         texts = means[name].map(scale.text)
         best[name] = texts == texts[mine[0]]
-        if mine[0] not in chances:
-            chances[mine[0]] = found.paired(mine[0]).set_index(["measure", "scheduler"])["p"]
         worse = [label for label in means.index if not best[name][label]]
-        p = chances[mine[0]].reindex([(name, label) for label in worse])
-        best[name] &= bool(worse) and not (p >= 1 - LEVEL).any()  # NaN: nothing is left to chance
+        for label in worse:  # to each, as the ratio of the best one to it would stand there
+            if label not in unsure:
+                unsure[label] = found.paired_as_read(label).set_index(["measure", "scheduler"])["unsure"]
+        best[name] &= bool(worse) and not any(unsure[label].get((name, mine[0]), True) for label in worse)
     return best
 
 
@@ -177,13 +194,13 @@ def _pairs(found: Comparison, against: str | None) -> dict[tuple[str, str], str]
     if len({case.seed for case in found.cases}) == 1:
         return {}
     lines = {}
-    for row in found.paired(against).to_dict("records"):
-        ratio, low, high, p = (float(row[key]) for key in ("ratio", "ratio_low", "ratio_high", "p"))
+    for row in found.paired_as_read(against).to_dict("records"):
+        ratio, low, high = (float(row[key]) for key in ("ratio", "ratio_low", "ratio_high"))
         if math.isnan(ratio) or row["seeds"] == 1:
             continue
         ends = {f"{ratio:.2f}", f"{low:.2f}", f"{high:.2f}"}
         span = "" if len(ends) == 1 or math.isnan(low) else f" ({low:.2f}&nbsp;to&nbsp;{high:.2f})"
-        unsure = f"&nbsp;<abbr title='{MAY_BE_CHANCE}'>{UNSURE}</abbr>" if p >= 1 - LEVEL else ""
+        unsure = f"&nbsp;<abbr title='{MAY_BE_CHANCE}'>{UNSURE}</abbr>" if row["unsure"] else ""
         lines[str(row["scheduler"]), str(row["measure"])] = f"&times;&nbsp;{ratio:.2f}{span}{unsure}"
     return lines
 
@@ -242,6 +259,8 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
         return ""
     several = len({case.seed for case in found.cases}) > 1 and not _is_alike(found)
     none = f", none where that may be chance ({UNSURE})" if several else ""
+    if len(outcomes.seeds) == 1:
+        none = " of one run each: how far that is chance more of them tell (Runs each, in Set-up)"
     said = [f"{MARK} best in its row{none}.", _known(found, outcomes.titled)]
     titled = outcomes.titled
     first = against or found.labels[0]
@@ -251,14 +270,9 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
         chances = "draws of such jobs" if outcomes.setting.bootstrap else "these jobs' chances"
         said.append(
             f"Below a mean: \N{PLUS-MINUS SIGN} standard deviation over the seeds; its ratio to {titled(first)}, "
-            f"the mean of the seeds' ratios (not the ratio of the means), with the {100 * LEVEL:g} % interval over "
-            f"{chances}; "
-            f"{UNSURE} {MAY_BE_CHANCE}, after Holm's correction for all schedulers."
+            f"the mean of the seeds' ratios (not the ratio of the means), with its interval over {chances}, "
+            f"so wide that with {100 * LEVEL:g} % all of a row hold (Bonferroni); {UNSURE} {MAY_BE_CHANCE}."
         )
-    made = {label: sum(outcomes.cases[n].label == label for n in outcomes.runs) for label in found.labels}
-    fewer = ", ".join(f"{titled(label)} ({count})" for label, count in made.items() if count < len(outcomes.seeds))
-    if fewer:
-        said.append(f"Not of all {len(outcomes.seeds)} seeds: {fewer}.")
     left = found.measures[(found.measures["jobs_unfinished"] > 0) | (found.measures["jobs_refused"] > 0)]["scheduler"]
     if len(left):
         names = ", ".join(map(titled, dict.fromkeys(left)))

@@ -214,6 +214,17 @@ class Comparison:
             rows += [(*row[:-2], p, row[-1]) for row, p in zip(mine, corrected, strict=True)]
         return pd.DataFrame(rows, columns=list(PAIRED))
 
+    def paired_as_read(self, to: str | None = None) -> pd.DataFrame:
+        """`paired` for who reads a measure's row at once, with the column `unsure`: whether a difference is not shown.
+
+        All others' intervals together hold at `LEVEL` (Bonferroni: each at 1 - (1 - LEVEL) / others), and unsure is
+        that one has 1 in it, without a ratio that of the difference 0. Raises InputError for `to`.
+        """
+        found = self.paired(to, 1.0 - (1.0 - LEVEL) / max(len(self.labels) - 1, 1))
+        near = found["ratio_low"].le(1.0) & found["ratio_high"].ge(1.0)
+        found["unsure"] = near.where(found["ratio"].notna(), found["low"].le(0.0) & found["high"].ge(0.0))
+        return found
+
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a folder: table.csv and one folder per run (`Run.load` reads it). It appears whole or not at all."""
         with new_folder(Path(path), is_result_folder, force=force) as folder:

@@ -415,8 +415,8 @@ def _compared(found: Comparison, to: str, wall_s: float, out: str | None, spread
         head += ", all alike: these runs leave nothing to chance (--bootstrap: each seed with other jobs)"
     if over and not spread and len(found.labels) > 1:
         head += (
-            f"; behind it the ratio to {to} seed by seed, where seeds differ with its 95 % interval "
-            "(* differs, p < 0.05 after Holm), and the mean rank, 1 the best"
+            f"; behind it the ratio to {to} seed by seed, where seeds differ with its 95 % interval, "
+            "for all of a row together (* differs: 1 is not in it), and the mean rank, 1 the best"
         )
     runs = {str(row.Index): f"{row.runs} of {row.of}" for row in found.ended().itertuples()}
     known = {} if len(set(found.beliefs.values())) == 1 else {"Speeds known": found.beliefs}
@@ -446,4 +446,4 @@ def _beside(found: Comparison, to: str, spread: bool) -> dict[str, dict[str, str
             shown = zip(rows["metric"], rows["value"], strict=True)
             beside[label] = {name: f" ± {text}" for name, text in shown if apart[name] > 1e-9 * abs(means[label][name])}
         return beside
-    return {label: words_of_pairs(found.paired(to), label) for label in found.labels}
+    return {label: words_of_pairs(found.paired_as_read(to), label) for label in found.labels}

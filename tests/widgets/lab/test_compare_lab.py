@@ -285,13 +285,13 @@ def test_means_over_fewer_seeds_than_asked_for_are_said(waiter: Waiter) -> None:
     names = [asked["scheduler"] for asked in waiter.asked[-1][0]["requests"]]
     waiter.end(names.index("fifo"))
     waiter.end(*(n for n, name in enumerate(names) if name == "las"))
-    assert f"Not of all 3 seeds: {FIFO} (1)." in lab._results._measures.value
+    assert lab._results._measures.value.count(" runs<") == lab._results._measures.value.count("1 of 3 runs<") == 1
     look_at(lab, "Vary")
     drawing = lab._results._trade_off._page.drawing
     assert drawing is not None
     assert list(drawing.data["points"]["name"]) == [f"{FIFO} (1 of 3 runs)", "Least attained service"]
     waiter.end(*(n for n, name in enumerate(names) if name == "fifo"), done=True)
-    assert "Not of all" not in lab._results._measures.value
+    assert " runs<" not in lab._results._measures.value
 
 
 def test_several_seeds_give_means_and_paired_ratios(waiter: Waiter) -> None:
@@ -303,15 +303,16 @@ def test_several_seeds_give_means_and_paired_ratios(waiter: Waiter) -> None:
     assert lab.comparison.runs == workbench.compare(scenario, ["fifo", "srtf"], seeds=[0, 1, 2], bootstrap=True).runs
     pair = lab.comparison.paired().set_index("measure").loc["mean_jct_s"]
     said = f"&times;&nbsp;{pair.ratio:.2f} ({pair.ratio_low:.2f}&nbsp;to&nbsp;{pair.ratio_high:.2f})"
-    assert said in lab._results._measures.value and "Holm" in lab._results._measures.value
+    assert said in lab._results._measures.value and "Bonferroni" in lab._results._measures.value
     assert "Means of 3 seeds" in lab._results._best.value
-    unsure = {row.measure for row in lab.comparison.paired().itertuples() if row.p >= 0.05}
+    unsure = {row.measure for row in lab.comparison.paired_as_read().itertuples() if row.unsure}
     best, page = lab.comparison.best(), lab._results._measures.value
     assert "mean_jct_s" in unsure and best["mean_jct_s"].any(), "the mean is lower, by chance as far as is shown"
     assert page.count("aria-label='best'") == sum(best[name].any() for name in {*MAIN} - unsure)
     assert (
         "best in its row, none where that may be chance (≈)" in page
         and "may be chance'>≈<" in page
+        and f"× ratio to {FIFO}" in page
         and "not the ratio of the means" in page
     )
     deviation_s = lab.comparison.spread()["mean_jct_s"]["srtf"]
@@ -332,7 +333,7 @@ def test_seeds_that_draw_nothing_give_ratios_alone(waiter: Waiter) -> None:
     waiter.end_all()
     said = lab._results._measures.value + lab._results._best.value
     assert "Every seed gave the same measures" in said and "&times;" in said
-    assert not any(word in said for word in ("&plusmn;", "Holm", "Means of 3 seeds"))
+    assert not any(word in said for word in ("&plusmn;", "Bonferroni", "Means of 3 seeds"))
 
 
 def test_ratios_are_to_the_scheduler_that_a_person_chooses(waiter: Waiter) -> None:

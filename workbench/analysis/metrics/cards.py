@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from workbench.analysis.charts import Drawing
 
-SURE = 0.05
 """How likely a difference may be if there is none, to be marked."""
 NO_BREAK = "\u00a0"
 """A space at which no line of a narrow column ends: 2 h 30 min."""
@@ -65,15 +64,15 @@ def comparison_page(
 
 
 def words_of_pairs(pairs: pd.DataFrame, label: str) -> dict[str, str]:
-    """By metric how a scheduler stands to the first one, of which `Comparison.paired` tells: the mean ratio with
-    its interval (none where seeds are alike), `*` where they differ (p < 0.05), and the mean rank. Of the first
-    one itself its rank: what the others' leave of 1 + 2 + ..."""
+    """By metric how a scheduler stands to the first one, of which `Comparison.paired_as_read` tells: the mean ratio
+    with its interval (none where seeds are alike), `*` where they differ, and the mean rank. Of the first one itself
+    its rank: what the others' leave of 1 + 2 + ..."""
     mine = pairs[pairs["scheduler"] == label]
     found: dict[str, str] = {}
     for row in mine[mine["ratio"].notna() & (mine["seeds"] > 1)].to_dict("records"):
-        ratio, low, high, p, rank = (float(row[key]) for key in ("ratio", "ratio_low", "ratio_high", "p", "rank"))
+        ratio, low, high, rank = (float(row[key]) for key in ("ratio", "ratio_low", "ratio_high", "rank"))
         ranked = "" if math.isnan(rank) else f", rank {rank:.1f}"
-        span = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f}){'*' if p < SURE else ''}"
+        span = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f}){'' if row['unsure'] else '*'}"
         found[str(row["measure"])] = f"  x {ratio:.2f}{span}{ranked}"
     count = pairs["scheduler"].nunique()
     if mine.empty and count:
