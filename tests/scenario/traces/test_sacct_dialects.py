@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, row
+from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, row, when
 from workbench.base.errors import InputError
 from workbench.scenario.traces import convert, parse_cluster
 from workbench.scenario.traces.dropped_rows import ConversionSummary
@@ -167,3 +167,32 @@ def test_a_clock_that_was_set_back_is_told_and_one_requeued_job_is_none(tmp_path
     back = [each._replace(submit_s=each.submit_s - 3600, start_s=each.start_s - 3600) for each in jobs[30:]]
     when = "from about job 130 on (2024-03-04 07:30) ids rise and Submit is 1 h earlier"
     assert told(*jobs[:30], *back) == [f"{when}: a clock set back, or two logs?"]
+
+
+def test_what_no_cluster_can_have_been_is_told_and_changes_none(tmp_path: Path) -> None:
+    """2 GPUs on 99 nodes, by NNodes on one; a start before the submission, which a clock that was set back makes; a
+    node that no file has; a log that is there twice."""
+    ghost = row(Ran("2", 20, 30, 600, "gres/gpu:a100=2,gres/gpu=2", "ghost[01-99]"))
+    early = row(Ran("3", 40, -460, 60)).replace(when(-400), when(100))
+    waits = row(Ran("4", 50, 0, 0, state="PENDING")).replace(f"{when(0)}|{when(0)}", "Unknown|Unknown")
+    text = dump(Ran("1", 0, 5, 600)) + "\n".join([ghost, early, waits]) + "\n"
+    (tmp_path / "nodes").write_text(NODES)
+    (tmp_path / "log").write_text(text + text)
+    scenario, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
+    jobs = {job.name: job for job in scenario.jobs}
+    assert {"job-1", "job-2", "job-3"} == {*jobs} and {node.accelerator for node in scenario.cluster.each_node} == {
+        *("a100", "v100", "a100_1g.5gb")
+    }
+    assert scenario.cluster.gpus == 2 * 8 + 4 + 1 + 7 and jobs["job-2"].model == "recorded on a100"
+    assert jobs["job-2"].attributes["nodes"] == 1 and "hosts" not in jobs["job-2"].attributes
+    assert [jobs["job-3"].attributes[name] for name in ("eligible_s", "start_s", "end_s")] == [40, 40, 100]
+    told = (
+        "1 job on more nodes by NodeList than NNodes or its GPUs: NNodes counts, where it ran is unknown",
+        "1 job started before they were eligible (a clock jumped): waited 0 s",
+        "1 job never started in the log: slurm has them in its queue as long as that had, and starts none",
+    )
+    assert not {*told} - {*report.notes}
+    (tmp_path / "log").write_text(text.replace("ghost[01-99]", "new[1-2]").replace("|1|new", "|2|new"))
+    more, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
+    assert more.cluster.gpus == scenario.cluster.gpus + 2
+    assert "2 nodes of the log that no file has (new1 and new2) beside its 5: 2 GPUs more" in "\n".join(report.notes)

@@ -242,7 +242,7 @@ def test_other_types_are_ratios_that_every_answer_leads_with(tmp_path: Path) -> 
     for who, left in (("user,ada", "1 job"), ("user,bob", "2 jobs")):
         notes = read(tmp_path, two, ratios=ratios.replace("user,ada", who))[1].notes
         assert [each.partition(" asked for no type")[0] for each in notes if "for no type" in each] == [left]
-    for bad in ("user,ada,a100,v100,2,3,4", "user,ada,a100,v100,2", "user,,a100,v100,2,1,3"):
+    for bad in ("user,ada,a100,v100,2,3,4", "user,ada,a100,v100,2", "user,,a100,v100,2,1,3", "user,ada,*,v100,2,1,3"):
         with pytest.raises(InputError, match=r"low <= ratio <= high"):
             read(tmp_path, dump(Ran("1", 0, 0, 600)), ratios=f"by,name,ran_on,to,ratio,low,high\n{bad}\n")
 
@@ -378,7 +378,7 @@ def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:
     scenario, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
     assert [job.name for job in scenario.jobs] == [f"job-{number}" for number in (1, 2, 3, 5, 6, 7, 8, 10, 11, 12, 9)]
     assert scenario.jobs[6].attributes["end_s"] == 4310, "not before it started"
-    assert scenario.jobs[2].user == "René" and scenario.jobs[3].arrival_s == 400
+    assert scenario.jobs[2].user == "René" and scenario.jobs[3].arrival_s == 500
     told = "\n".join(map(str, (*report.dropped, *report.notes)))
     for words in (
         "1 dropped: job id of an earlier row (line 6)",

@@ -22,26 +22,27 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from workbench.base.errors import InputError, Words, counted
+from workbench.base.errors import InputError, Words
 from workbench.base.files import parse_json
 from workbench.base.labels import listed
 from workbench.base.text import is_name
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops, without_lines
+from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
 from workbench.scenario.traces.slurm_rows import (
+    MOST_TASKS,
+    TOLD,
+    Log,
     as_entities,
-    gaps,
     held_to_a_type,
+    notes_of,
     observed,
     on_cpus,
-    set_back,
     with_types,
 )
 from workbench.scenario.traces.slurm_site import CPU, JobStart, Site
@@ -87,9 +88,6 @@ OPTIONAL = (
     *(*TRES, "Elapsed", "ElapsedRaw", *SPAN, "User", "Eligible", "Timelimit", "TimelimitRaw", "NNodes", "NodeList"),
     *("AllocCPUS", "ReqMem", "Reservation", "Priority", "Flags", "SubmitLine", *TEXTS),
 )
-TOLD = {name: name for name in ("Start", "Eligible", "User", "Account", "Partition", "QOS", "NodeList")}
-TOLD |= {"SubmitLine": "SubmitLine (dependencies, --nice, --nodelist)"}
-"""Columns without which waits, limits or dependencies are not known, in words."""
 COMMAND = (
     "JobID,User,Account,Partition,QOS,Submit,Eligible,Start,End,Elapsed,Timelimit,State,Reason,NNodes,NodeList,"
     "AllocTRES,ReqTRES,Constraints,Reservation,Priority,Flags,SubmitLine"
@@ -101,8 +99,6 @@ TRACE = (
 )
 DATES = "is no time of 1990 to 2099 that sacct prints (YYYY-MM-DDTHH:MM:SS, with or without a zone, or seconds)"
 WAITING = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
-MOST_TASKS = 20
-"""Of an array that waits: backfill looks at no more (bf_max_job_array_resv)."""
 APART = "no GPUs, in a partition without any"
 OTHER_JOB = "another job with the id of an earlier row"
 NEVER = "run time 0: it never ran"
@@ -119,34 +115,6 @@ _OPTIONS = {
 }
 _NICE = re.compile(r"(?:^|\s)--nice(?:=(-?\d{1,10}))?(?=\s|$)", re.ASCII)
 _PARTITIONS = re.compile(r"(?:^|\s)(?:-p|--partition)[= ]?\s*[\w.-]+,[\w.,-]+", re.ASCII)
-
-Found = TypeVar("Found")
-
-
-@dataclass(slots=True)
-class _Log:
-    """What is counted while rows are read, odd and unread by line (0: of none): rows that are dropped count once."""
-
-    drops: Drops
-    throttles: dict[str, int] = field(default_factory=dict)
-    zoned: set[bool] = field(default_factory=set)
-    notes: list[str] = field(default_factory=list)
-    line: int = 0
-    odd: Counter[tuple[str, int]] = field(default_factory=Counter)
-    unread: Counter[tuple[str, int]] = field(default_factory=Counter)
-    told: set[str] = field(default_factory=set)
-    waited: list[tuple[int, Mapping[str, str]]] = field(default_factory=list)
-
-    def read(self, cells: Mapping[str, str], column: str, reader: Callable[[str], Found | None]) -> Found | None:
-        """What a cell says; nothing, which is counted by its column, where it says something that nobody can read."""
-        text = cells.get(column, "")
-        found = reader(text)
-        self.unread[column, self.line] += not found and found != 0 and given(text) is not None
-        return found
-
-    def tell(self, what: str, some: int = 1) -> None:
-        """Count something of the row that is read."""
-        self.odd[what, self.line] += some
 
 
 def convert(
@@ -170,7 +138,7 @@ def convert(
     (`timed.Ratio`). Without nodes and without a cluster, the cluster is what jobs of the log were
     seen to use. Jobs are called `job-ID`. from_s and to_s are seconds after the first submission.
     """
-    log, site, cluster = _Log(Drops(tuple(keep))), Site(), cut.cluster
+    log, site, cluster = Log(Drops(tuple(keep))), Site(), cut.cluster
     for path in (*nodes, *limits, *shares, *config, *events):
         site.read(path)
     known_nodes = bool(site.nodes)
@@ -205,6 +173,7 @@ def convert(
     read = [row for row in read if row.gpus]
     first = min((row.times["submit_s"] for row in read), default=0.0)
     beside = [row for row in beside if row.gpus and (cut.to_s is None or row.arrival_s - first < cut.to_s)]
+    beside = [*{row.name: row for row in beside}.values()]  # each once, also of a log that has it twice
     starts = [_start(row) for row in read if "start_s" in row.times]
     rows, zero = dated(read)
     cut = cut._replace(cluster=cluster)
@@ -218,7 +187,7 @@ def convert(
     dropped = log.drops.lines
     kept = [row for row in read if row.line not in dropped]
     log.odd["held to a type", 0] = held_to_a_type(kept, {job.name: job.model for job in scenario.jobs})
-    notes = (*summary.notes, *log.notes, *_notes_of(log, site, kept, beside))
+    notes = (*summary.notes, *log.notes, *notes_of(log, site, kept, beside))
     return scenario, replace(summary, notes=notes)
 
 
@@ -242,7 +211,7 @@ def _is_log(text: str) -> bool:
 # The table ------------------------------------------------------------------------------------------------------------
 
 
-def read_log(source: str | Path, log: _Log, columns: Sequence[str] = ()) -> Iterable[TimedRow]:
+def read_log(source: str | Path, log: Log, columns: Sequence[str] = ()) -> Iterable[TimedRow]:
     """The jobs that can be read, times from `trace_file.EPOCH`; one without GPUs has 0. Others go to the log's drops.
 
     Raises InputError if there is no header with the columns.
@@ -265,7 +234,7 @@ def read_log(source: str | Path, log: _Log, columns: Sequence[str] = ()) -> Iter
     return log.drops.sift(rows, partial(_row, log))
 
 
-def _json_rows(source: str | Path, text: str, log: _Log) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _json_rows(source: str | Path, text: str, log: Log) -> Iterator[tuple[int, Mapping[str, str]]]:
     """The jobs of `sacct --json` as rows, of a text that was cut those that are whole; line numbers count them."""
     try:
         data = parse_json(text)
@@ -290,13 +259,10 @@ def _json_rows(source: str | Path, text: str, log: _Log) -> Iterator[tuple[int, 
 # A row ----------------------------------------------------------------------------------------------------------------
 
 
-def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
+def _row(log: Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
     """The job of one line, or the reason why it is none."""
-    log.line, job, state = (
-        line,
-        cells["JobID"],
-        cells["State"].partition(" ")[0],
-    )  # what follows says by whom (CANCELLED by 1000)
+    log.line, job = line, cells["JobID"]
+    state = cells["State"].partition(" ")[0]  # what follows says by whom (CANCELLED by 1000)
     match = _JOB.fullmatch(job)
     if match and match[4]:
         log.throttles[match[1]] = int(match[4])
@@ -331,14 +297,17 @@ def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
         return problem
     times = _times(log, cells, submitted_s, duration_s)
     arrival_s = min(times["eligible_s"], times.get("start_s", times["eligible_s"]))
-    log.tell("start before eligible", times["eligible_s"] > arrival_s)
     log.tell("reservation", bool(cells.get("NoName")))
     log.tell("het", "+" in job)
     facts = _facts(cells, log, known)
     where = tuple(log.read(cells, "NodeList", lambda text: hosts(given(text) or "")) or ())
     if where and facts.get("nodes", len(where)) != len(where):
-        log.tell("nodes")
-        facts["nodes"] = float(len(where))
+        if 0 < gpus < len(where):
+            log.tell("ghosts")
+            where, _ = (), facts.pop("hosts", None)
+        else:
+            log.tell("nodes")
+            facts["nodes"] = float(len(where))
     log.tell("over limit", duration_s > float(facts.get("limit_s", duration_s)) + TICK_S)
     ran_on = tuple(kind for kind in kinds if kind != "gpu")
     ended = ENDED[0] if state in GOING_ON else state
@@ -346,7 +315,7 @@ def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
     return TimedRow(line, f"job-{job}", None, gpus, arrival_s, duration_s, user, None, *told)
 
 
-def _times(log: _Log, cells: Mapping[str, str], submitted_s: float, duration_s: float) -> dict[str, float]:
+def _times(log: Log, cells: Mapping[str, str], submitted_s: float, duration_s: float) -> dict[str, float]:
     """When it was submitted and eligible, and when it ran."""
     eligible_s, start_s, end_s = (log.read(cells, name, timestamp) for name in ("Eligible", *SPAN))
     found = {"submit_s": submitted_s, "eligible_s": max(eligible_s or submitted_s, submitted_s)}
@@ -354,14 +323,15 @@ def _times(log: _Log, cells: Mapping[str, str], submitted_s: float, duration_s: 
     for name, at_s in (("Eligible", eligible_s), ("Start", start_s)):
         log.tell(name, at_s is None)
     if start_s is not None:
-        found["start_s"] = start_s
+        log.tell("start before eligible", start_s < found["eligible_s"])
         jumped = end_s is not None and end_s < max(start_s + duration_s - TICK_S, start_s)
         log.tell("ends early", jumped)
-        end_s = start_s + duration_s if end_s is None or jumped else end_s
+        found["start_s"] = max(start_s, submitted_s)
+        end_s = found["start_s"] + duration_s if end_s is None or jumped or start_s < submitted_s else end_s
     return found if end_s is None else {**found, "end_s": end_s}
 
 
-def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None]) -> dict[str, float | str]:
+def _facts(cells: Mapping[str, str], log: Log, known: Mapping[str, float | None]) -> dict[str, float | str]:
     """What else a row says, as attributes."""
     found: dict[str, Any] = {name: given(cells.get(column)) for column, name in TEXTS.items()}
     found["features"] = found["features"] and found["features"].replace(OR, "|")
@@ -424,7 +394,7 @@ def _duration_s(cells: Mapping[str, str]) -> float | str:
 # All rows -------------------------------------------------------------------------------------------------------------
 
 
-def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
+def _attempts(rows: Iterable[TimedRow], log: Log) -> Iterator[TimedRow]:
     """The rows, those of one job as its attempts: the last keeps the name and knows how many came before.
 
     Rows of a job that started at one time are the same attempt, and still have one name. Of jobs that share an id, as a
@@ -455,7 +425,7 @@ def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
         yield replace(row, name=name, arrival_s=arrival_s, times=times, facts={**row.facts, **more}) if more else row
 
 
-def _waited(log: _Log) -> Iterator[TimedRow]:
+def _waited(log: Log) -> Iterator[TimedRow]:
     """The jobs that were eligible and never ran, each task of an array by itself; a held one (Priority 0), and one that
     was gone before it was eligible, was not in the queue."""
     for line, cells in log.waited:
@@ -479,7 +449,7 @@ def _waited(log: _Log) -> Iterator[TimedRow]:
             yield TimedRow(line, f"job-{name}", None, *told, facts=facts)
 
 
-def _tasks(job: str, log: _Log) -> list[str]:
+def _tasks(job: str, log: Log) -> list[str]:
     """The first tasks of a job that waits, `3_[1,5-7]` (no `%4`; sacct may cut it: `,...]`), or itself; counts those
     beyond, and arrays with tasks that nobody can read (`x`, `5-1`), each once."""
     number, _, text = job.partition("_[")
@@ -499,7 +469,7 @@ def _tasks(job: str, log: _Log) -> list[str]:
     return found
 
 
-def _of_first_jobs(rows: list[TimedRow], log: _Log) -> Iterator[TimedRow]:
+def _of_first_jobs(rows: list[TimedRow], log: Log) -> Iterator[TimedRow]:
     """The rows that are of the first job with their id, in whatever order they stand: of its user, where both are
     known, and submitted at the time of its latest attempt so far, or again when that had ended; others are dropped."""
     latest, others = dict[str, TimedRow](), set[int]()
@@ -529,70 +499,3 @@ def _start(row: TimedRow) -> JobStart:
     """When and where a job of the log began."""
     at_s, limit_s = row.times["start_s"], float(row.facts.get("limit_s", row.duration_s))
     return JobStart(at_s, at_s + limit_s, row.hosts, str(row.facts.get("reservation", "")))
-
-
-def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[TimedRow]) -> Iterator[str]:
-    """What an operator should know of the log."""
-    ran = {row.line for row in beside if "start_s" in row.times}  # slurm knows these, and those that wait in its queue
-    odd = without_lines(log.odd, log.drops.lines - ran)
-    unread = without_lines(log.unread, log.drops.lines - {row.line for row in beside})
-    going = sum(row.facts["state"] in GOING_ON for row in rows)
-    elsewhere = sum("start_s" in row.times for row in beside)
-    waited = len(beside) - elsewhere
-    on_cpus = sum(row.ran_on == (CPU,) for row in rows)
-    kinds = [
-        set(re.findall(r"[a-z]+|[?]", str(row.facts.get("dependency", "")))) - {"afterok", "afterany"} for row in rows
-    ]
-    ids = [
-        (re.match(r"job-(\d+)", row.name), re.findall(r":(\d+)", str(row.facts.get("dependency", "")))) for row in rows
-    ]
-    later = sum(any(int(other) >= int(own[1]) for other in others) for own, others in ids if own)
-    otherwise = f"for others by {listed(sorted(set().union(*kinds)))}: eligible when the log says, whatever changes"
-    counts = (
-        (going, "job", "still ran: they hold their GPUs as long as the log saw them, how much longer is unknown"),
-        (on_cpus, "job", f"without GPUs: on the type {CPU}, whose slots are CPUs; measures count them as GPUs"),
-        (odd["held to a type"], "job", "asked for no type, wait for the one where they ran: longer (--ratios)"),
-        (waited, "job", "never started in the log: slurm has them in its queue as long as that had, and starts none"),
-        (odd["tasks"], "task", f"of arrays that never started beyond the first {MOST_TASKS} of each: not in it"),
-        (
-            odd["cut arrays"],
-            "array",
-            "never started whose list of tasks sacct cut (`...`): those it names are in it",
-        ),
-        (odd["unread arrays"], "array", "never started with tasks that cannot be read: these are not in it"),
-        (elsewhere, "job", "on nodes that are left out: slurm counts them in limits and fair share as they ran"),
-        (odd["partitions"], "job", "named several partitions: held to the one where they ran"),
-        (sum(map(bool, kinds)), "job", f"waited {otherwise}"),
-        (later, "job", "named themselves, or jobs of larger numbers, to wait for: they wait for none of these"),
-        (odd["earlier attempts"], "earlier attempt", "of requeued jobs, each a job of its own that ran as it did"),
-        (odd["eligible before submission"], "job", "eligible before submission (a clock jumped): since submission"),
-        (odd["start before eligible"], "job", "started before they were eligible (a clock jumped): waited 0 s"),
-        (odd["ends early"], "job", "ended sooner than the run time allows (a clock jumped): it counts, not End"),
-        (odd["Start"] * ("Start" in log.told), "job", "began nobody knows when: there is no wait to compare"),
-        (odd["Eligible"] * ("Eligible" in log.told), "job", "eligible nobody knows when: since submission"),
-        (odd["nodes"], "job", "with another number of nodes in NNodes than in NodeList, which counts"),
-        (sum(not row.user for row in rows), "job", "of nobody: no limit of a user holds them, and no share is theirs"),
-        (odd["het"], "part", "of heterogeneous jobs (12+0): each a job of its own; Slurm starts them together"),
-        (odd["reservation"], "job", "of a reservation whose name sacct --json does not print: as if they named none"),
-        (odd["over limit"], "job", "ran over a minute longer than the time limit, kept as they ran"),
-    )
-    yield from (f"{counted(some, noun)} {text}" for some, noun, text in counts if some)
-    yield from (*gaps(rows), *set_back(rows))
-    if lacking := [words for column, words in TOLD.items() if column not in log.told]:
-        yield f"the log says nothing of {listed(lacking, len(lacking))}"
-    if not site.has_rules:
-        yield (
-            "no file says what limits, priorities and backfill are (--limits, --config): under slurm no limit holds, "
-            "and first come is first served"
-        )
-    if cells := [f"{column} ({some})" for column, some in unread.items() if some]:
-        yield f"cells that cannot be read, as if they were empty: {listed(cells)}"
-    if len(log.zoned) > 1:
-        yield "times with and without a zone in one log: those without count as UTC"
-    if site.zoned and log.zoned and site.zoned != log.zoned:
-        yield "times with a zone in one file and without in another: those without count as UTC"
-    partitions, reservations = (
-        Counter(str(row.facts[name]) for row in rows if row.facts.get(name)) for name in ("partition", "reservation")
-    )
-    yield from site.unknown(partitions, reservations)
-    yield from site.notes

@@ -150,7 +150,7 @@ class Ratio:
 ASSUMED = "assumed, not recorded"
 """How notes of ratios begin."""
 RATIO_COLUMNS = tuple(each.name for each in fields(Ratio))
-RATIOS = f"CSV with the columns {', '.join(RATIO_COLUMNS)} and numbers 0 < low <= ratio <= high"
+RATIOS = f"CSV with the columns {', '.join(RATIO_COLUMNS)}, a type in ran_on and to, 0 < low <= ratio <= high"
 
 
 def read_ratios(path: str | Path) -> list[Ratio]:
@@ -160,7 +160,8 @@ def read_ratios(path: str | Path) -> list[Ratio]:
     drops, found = Drops(), []
     for line, cells in read_table(path, RATIOS, RATIO_COLUMNS, drops).rows:
         ratio, low, high = (number(cells[name]) or 0.0 for name in RATIO_COLUMNS[4:])
-        if not 1e-3 <= low <= ratio <= high <= 1e3 or not all(cells[name] for name in RATIO_COLUMNS[:4]):
+        one_type = "*" not in (cells["ran_on"], cells["to"])
+        if not (1e-3 <= low <= ratio <= high <= 1e3 and all(cells[name] for name in RATIO_COLUMNS[:4]) and one_type):
             raise InputError(f"{source_name(path)}, line {line}", ",".join(cells.values()), RATIOS)
         found.append(Ratio(cells["by"], cells["name"], cells["ran_on"], cells["to"], ratio, low, high))
     if drops.result() or not found:
