@@ -491,6 +491,8 @@ def test_hare_carries_the_order_out() -> None:
     assert result.objective == pytest.approx(1 + 3) and result.values["completion_s"] == {"J1": 1.0, "J2": 4.0}
     [told] = result.warnings
     assert "lets task 0 of round 0 of J2 start at 0 s" in told and "starts at 1 s: worth 5 s x weight" in told
+    [told] = summary(workbench.simulate("preset:hare_example", "mine")).warnings
+    assert told.startswith("mine: the model lets task ")
 
 
 def test_chronus_promises_by_another_formulation() -> None:
@@ -506,4 +508,10 @@ def test_chronus_promises_by_another_formulation() -> None:
     assert "guaranteed" not in set(verdicts) and "best_effort" in set(verdicts)
     asked, [told] = int((run.decisions["made_by"] == "model").sum()), summary(run).warnings
     assert asked and told == f"mine was asked in {asked} decisions whom to guarantee, and had no plan with any job."
+    at_s = float(run.decisions.loc[run.decisions["made_by"] == "model", "time_s"].iloc[-1])
+    refused = workbench.rows(run, at_s)  # those in conflict, as nobody has a plan
+    assert set(refused["part"]) == {"one_deadline", "never"} and refused["left"].isna().all()
+    assert refused.attrs["at_s"] == at_s and "cannot hold together" in refused.attrs["notes"][0]
+    with pytest.raises(InputError, match="rows of mine: got a model without a plan: these rows cannot hold together"):
+        workbench.without(run, "never", at=at_s)
     assert workbench.simulate("preset:chronus_example", "chronus", until_s=4000).jobs["verdict"].eq("guaranteed").any()

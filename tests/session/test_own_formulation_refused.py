@@ -287,3 +287,31 @@ def test_check_tells_what_a_formulation_of_ones_own_breaks() -> None:
     declare(no_objective)
     with pytest.raises(ContractError, match="without an active objective"):
         check(workbench.find_formulation("mine"))
+
+
+def test_two_configurations_of_a_job_cannot_be_kept() -> None:
+    """(12): no run can do without it, so it is no cause of who has a GPU."""
+    for form in ("printed", "aggregated"):
+        made: Any = workbench.find_formulation("hops.round")
+        declare(lambda m, data: m.one_configuration.deactivate(), base="hops.round")
+        own: Any = workbench.find_formulation("mine")
+        scenario = workbench.load("preset:hops_example")
+        data = made.data(workbench.snapshot_at(scenario, 600.0), made.settle({}))
+        with pytest.raises(
+            SolverFailedError, match=r"give \w+ 2 configurations; expected at most one of each job \(12\)"
+        ):
+            own.run(data, {**own.settle({}), "form": form})
+    run = workbench.simulate(scenario, "hops", until_s=1800.0)
+    told = workbench.chain(run, "slow-0/1", 1579.21)
+    assert told.causes == () and "No run can do without one_configuration[language]" in told.text()
+
+
+def test_variables_that_have_no_value_are_named() -> None:
+    declare(lambda m, data: m.share["job 0", "v100"].setub(-1))
+    limits = r"with your change no values .* meet this row: share\[job 0,v100\]: at least 0 and at most"
+    with pytest.raises(InfeasibleError, match=limits) as caught:
+        workbench.solve(five_equal_jobs(), "mine")
+    assert workbench.rows(caught.value)["part"].tolist() == ["share"] * 2
+    declare(lambda m, data: m.share["game", "k80"].fix(7))
+    with pytest.raises(InfeasibleError, match=r"job_time\[game\]: .* \(fixed: share\[game,k80\] at 7\)"):
+        workbench.solve("preset:start_here", "mine")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ import pytest
 import workbench
 from tests.session.test_own_formulation import five_equal_jobs
 from workbench.base.errors import InputError
+from workbench.papers.hare.algorithms.schedule import InvalidSchedule
+from workbench.papers.hare.formulations.exact import Exact
 from workbench.session.registry import find_explainer, mechanisms
 from workbench.simulation.stop import Stalled
 from workbench.testing import check
@@ -246,6 +250,14 @@ def of_jobs_alone(snapshot: Any) -> Any:
             "formulation mine, length of a lease of job 0: got 0.0; expected seconds > 0",
         ),
         ("leases", leased("job 9", 50, 100), "formulation mine, lease: got 'job 9'; expected a job that is there"),
+        *(
+            (
+                "leases",
+                leased("job 0", start_s, 100),
+                f"start of a lease of job 0: got {start_s}; expected seconds from 0",
+            )
+            for start_s in (math.nan, -5.0, math.inf)
+        ),
         (
             "leases",
             leased("job 0", "now", 100),
@@ -261,6 +273,21 @@ def test_what_cannot_be_carried_out_is_one_sentence(mechanism: str, model: Any, 
         with pytest.raises(InputError) as told:
             act(five_equal_jobs(), "mine")  # type: ignore[operator]
         assert says in str(told.value) and "\n" not in str(told.value)
+
+
+def test_a_share_of_a_type_with_too_few_gpus_for_the_gang_is_refused() -> None:
+    @workbench.formulation("mine", mechanism="shares")
+    def mine(snapshot: Any) -> Any:
+        m = pyo.ConcreteModel()
+        m.share = pyo.Var(snapshot.jobs.names, snapshot.types, bounds=(0, 1))
+        m.all = pyo.Objective(expr=m.share["vision", "k80"], sense=pyo.maximize)
+        m.time = pyo.Constraint(expr=m.share["vision", "k80"] <= 0.5)
+        return m
+
+    with pytest.raises(
+        InputError, match=r"share of vision of k80: got 0\.5; expected 0, as its gang of 2 is more than"
+    ):
+        workbench.solve("preset:start_here", "mine")
 
 
 def test_what_cannot_be_declared() -> None:
@@ -304,3 +331,54 @@ def test_a_class_with_a_mechanism() -> None:
 
     run = workbench.simulate(five_equal_jobs(), "mine")
     assert run.end_s == pytest.approx(5 * 7200) and np.isfinite(run.decisions["objective"]).any()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "values", "says"),
+    [
+        ("shares", {}, "formulation mine, values: got {}; expected allocation {job: {type: share}}"),
+        ("shares", {"allocation": {"job 0": 0.5}}, "expected allocation {job: {type: share}}"),
+        ("shares", {"allocation": {"job 9": {"v100": 0.5}}}, "share of job 9: got 'v100'; expected a job and a type"),
+        ("shares", {"allocation": {"job 0": {"tpu": 0.5}}}, "share of job 0: got 'tpu'; expected a job and a type"),
+        ("plan", {"plan": {"job 0": 1}}, "expected plan {job: {node: GPUs}}"),
+        ("leases", {"leases": [["job 0", 0.0]]}, "expected leases, a list of [job, start_s, length_s]"),
+        (
+            "leases",
+            {"leases": [["job 0", math.nan, 60.0]]},
+            "start of a lease of job 0: got nan; expected seconds from",
+        ),
+        ("order", {"tasks": [{"gpu": "n-9/0", "start_s": 0.0}]}, "expected tasks, a list of {gpu, start_s} for each"),
+    ],
+)
+def test_what_a_class_with_a_mechanism_says_is_looked_at(mechanism: str, values: dict[str, Any], says: str) -> None:
+    class Mine(workbench.Formulation[Any]):
+        """Values of its own."""
+
+        def data(self, snapshot: Any, knobs: Any) -> Any:
+            return mechanisms()[mechanism].data(snapshot, knobs)
+
+        def build(self, data: Any, knobs: Any) -> Any:
+            return MODELS[mechanism](data)
+
+        def read(self, model: Any, data: Any, knobs: Any) -> Any:
+            return workbench.Result("feasible", 1.0, "max", "1", values)
+
+    workbench.formulation("mine", mechanism=mechanism)(Mine)
+    with pytest.raises(InputError) as told:
+        workbench.simulate(five_equal_jobs(), "mine")
+    assert says in str(told.value)
+
+
+def test_an_order_of_a_class_that_keeps_no_limit_is_refused() -> None:
+    @workbench.formulation("mine", mechanism="order")
+    class Mine(Exact):
+        """The first task starts before it is there."""
+
+        def run(self, data: Any, knobs: Any, solver: Any = None) -> Any:
+            found = super().run(data, knobs, solver)
+            first, *others = found.values["tasks"]
+            return replace(found, values={"tasks": [{**first, "start_s": start_s}, *others]})
+
+    for start_s in (math.nan, -5.0):
+        with pytest.raises(InvalidSchedule, match=f"mine, job J1, round 0, task 0: got {start_s}; expected"):
+            workbench.simulate("preset:hare_example", "mine")

@@ -19,7 +19,7 @@ import numpy as np
 
 from workbench.base.arrays import FloatArray
 from workbench.base.card import card
-from workbench.base.errors import NOTHING, InputError, Words, one_of
+from workbench.base.errors import NOTHING, InputError, Words, WorkbenchError, one_of
 from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
@@ -511,10 +511,12 @@ def _require_complete(kind: type[Any]) -> None:
 class Mechanism(ABC):
     """What carries out an own model (`@workbench.formulation("mine", mechanism=...)`); its docstring says how.
 
-    variables: those of the model that it reads, with as many indices; knobs: those that the data need.
+    variables: those of the model that it reads, with as many indices; form: what it makes of them in `Result.values`,
+    where a class puts it itself; knobs: those that the data need.
     """
 
     variables: ClassVar[Mapping[str, int]]
+    form: ClassVar[str]
     knobs: ClassVar[tuple[Knob, ...]] = ()
 
     @staticmethod
@@ -526,6 +528,17 @@ class Mechanism(ABC):
     @abstractmethod
     def values(model: Any, data: Any, name: str) -> dict[str, Any]:
         """`Result.values` of a solved model; raises InputError, under the formulation's name, for a limit broken."""
+
+    @classmethod
+    @contextlib.contextmanager
+    def reading(cls, name: str, values: Mapping[str, Any]) -> Iterator[None]:
+        """Raise InputError for values, of a class, that turn out within not to be of the form."""
+        try:
+            yield
+        except WorkbenchError:
+            raise
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise InputError(f"formulation {name}, values", values, cls.form) from error
 
     @staticmethod
     @abstractmethod

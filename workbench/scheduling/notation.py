@@ -141,9 +141,10 @@ def tags(model: pyo.ConcreteModel) -> dict[str, str]:
 
 
 def meaning(part: Any) -> str:
-    """What `doc=` says of a part in words: after the tag, of a variable or an expression between symbol and unit."""
-    said = _TAG.sub(r"\g<rest>", (part.doc or "").split("\n")[0])
-    return said.split("|")[1].strip() if "|" in said else said
+    """What `doc=` says of a part in words: after the tag, of a variable or an expression between symbol and unit, of an
+    objective before its unit."""
+    said = _TAG.sub(r"\g<rest>", (part.doc or "").split("\n")[0]).split("|")
+    return said[len(said) > 2].strip()
 
 
 def equations(source: Any) -> list[Equation]:

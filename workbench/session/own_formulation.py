@@ -15,7 +15,7 @@ import math
 import re
 import textwrap
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
@@ -137,7 +137,8 @@ class OwnFormulation(Formulation[Data]):
         if not built and found.solver != "none needed":
             got = Words("a base that does not solve its model as it stands")
             raise InputError(f"formulation {self.name}", got, "another base: there an algorithm of the paper decides")
-        shares = [share for own in found.values.get("allocation", {}).values() for share in own.values()]
+        rows = [own for own in found.values.get("allocation", {}).values() if isinstance(own, Mapping)]
+        shares = [share for own in rows for share in own.values()]
         nothing = (shares and not any(shares)) or found.values.get("plan") == {} or found.values.get("leases") == []
         has = "a share" if shares else "GPUs"
         idle = f"{self.name}: no job has {has}, the best by its objective ({found.sense}) is to run nothing."
@@ -409,7 +410,7 @@ def mistakes(name: str, model: pyo.ConcreteModel | None = None) -> Iterator[None
         got = mistake(error)
         if _is_of_pyomo(error):
             text = " ".join(re.split("\nThis error is usually|\n *Constraint rules must", text)[0].split())
-            got = Words(on_one_line(text))
+            got = Words(on_one_line(text).rstrip("."))
         raise InputError(f"formulation {name}", got, _expected(text, error, model)) from error
 
 

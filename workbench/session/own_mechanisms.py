@@ -44,20 +44,19 @@ class SharesMechanism(Mechanism):
 
     The function gets the `Snapshot`: names `snapshot.jobs.names` and `snapshot.types`, steps/s of whole gangs (jobs x
     types) `snapshot.belief.speeds(snapshot.jobs)`, GPUs of a gang `snapshot.jobs.gpus`, of a type `snapshot.capacity`.
-    A job's shares add up to at most 1, and gang times share over the jobs to at most the GPUs of a type. Values:
+    A job's shares add up to at most 1, and gang times share over the jobs to at most the GPUs of a type; where a type
+    has fewer GPUs than its gang, its share is 0, though its speed is not. Values:
     `allocation {job: {type: share}}`. `mechanisms.priority` makes rounds of them, with its knobs.
     """
 
     variables = {"share": 2}
+    form = "allocation {job: {type: share}}"
 
     @staticmethod
     def values(model: Any, data: Any, name: str) -> dict[str, Any]:
-        found: dict[str, dict[str, float]] = {job: dict.fromkeys(data.types, 0.0) for job in data.jobs.names}
+        found: dict[Any, dict[str, float]] = {job: dict.fromkeys(data.types, 0.0) for job in data.jobs.names}
         for (job, kind), variable in model.share.items():
-            _require(
-                name, f"share of {job}", kind, job in found and kind in data.types, "a job and a type that are there"
-            )
-            found[job][kind] = float(variable.value) + 0.0  # no -0.0
+            found.setdefault(job, {})[kind] = float(variable.value) + 0.0  # no -0.0
         _shares(name, data, found)
         return {"allocation": found}
 
@@ -65,8 +64,8 @@ class SharesMechanism(Mechanism):
     def scheduler(formulation: Formulation[Any]) -> Scheduler:
         def policy(snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> PolicyAnswer:
             found = _solved(formulation, snapshot, knobs)
-            shares = _shares(formulation.name, snapshot, found.values["allocation"])
-            return PolicyAnswer(shares, found)
+            with SharesMechanism.reading(formulation.name, found.values):
+                return PolicyAnswer(_shares(formulation.name, snapshot, found.values["allocation"]), found)
 
         made = ShareScheduler(formulation.name, formulation.title, policy, knobs=formulation.knobs)
         made.instead, made.carried_by = formulation, "shares"
@@ -79,6 +78,10 @@ class SharesMechanism(Mechanism):
 
 def _shares(name: str, snapshot: Snapshot, allocation: Mapping[str, Mapping[str, float]]) -> Shares:
     """(jobs x types), what rounding left outside [0, 1] cut off; raises InputError for a limit that is broken."""
+    for job, own in allocation.items():
+        for kind in own:
+            there = job in snapshot.jobs.at and kind in snapshot.types
+            _require(name, f"share of {job}", kind, there, "a job and a type that are there")
     rows = [[float(own.get(kind, 0.0)) for kind in snapshot.types] for own in allocation.values()]
     values = np.array(rows, dtype=float).reshape(len(allocation), len(snapshot.types))
     gang = np.array([snapshot.jobs.gpus[snapshot.jobs.at[job]] for job in allocation], dtype=float)
@@ -87,6 +90,10 @@ def _shares(name: str, snapshot: Snapshot, allocation: Mapping[str, Mapping[str,
         least, total = float(row.min(initial=0.0)), float(row.sum())
         _require(name, f"a share of {job}", least, least >= -TOLERANCE, "at least 0")
         _require(name, f"the time of {job}", total, total <= 1.0 + TOLERANCE, "at most 1")
+    for job, count, row in zip(allocation, gang.tolist(), values, strict=True):
+        for kind, share, there in zip(snapshot.types, row.tolist(), snapshot.capacity.tolist(), strict=True):
+            few = f"0, as its gang of {count:g} is more than the {counted(int(there), 'GPU')} of the type"
+            _require(name, f"share of {job} of {kind}", share, share <= TOLERANCE or count <= there or not there, few)
     most = float(used.max(initial=0.0))
     _require(name, "the GPUs of a type in use, of all of them", most, most <= 1.0 + TOLERANCE, "at most 1")
     return Shares(tuple(allocation), snapshot.types, np.clip(values, 0.0, 1.0))
@@ -102,6 +109,7 @@ class PlanMechanism(Mechanism):
     """
 
     variables = {"gpus": 2}
+    form = "plan {job: {node: GPUs}}"
 
     @staticmethod
     def values(model: Any, data: Any, name: str) -> dict[str, Any]:
@@ -138,6 +146,7 @@ class LeasesMechanism(Mechanism):
     """
 
     variables = {"lease": 3}
+    form = "leases, a list of [job, start_s, length_s]"
 
     @staticmethod
     def values(model: Any, data: Any, name: str) -> dict[str, Any]:
@@ -159,6 +168,7 @@ def _placed_now(name: str, snapshot: Snapshot, leases: Sequence[Sequence[Any]]) 
     free_gpus, speeds, found = FreeGpus(snapshot.nodes), snapshot.belief.speeds(snapshot.jobs), dict[str, Assignment]()
     for job, start_s, length_s in leases:
         _require(name, "lease", job, job in snapshot.jobs.at, "a job that is there")
+        _require(name, f"start of a lease of {job}", start_s, 0 <= start_s < math.inf, "seconds from 0, from now on")
         _require(name, f"length of a lease of {job}", length_s, length_s > 0, "seconds > 0")
         if start_s > 0 or job in snapshot.leases:
             continue
@@ -217,10 +227,11 @@ class PlanScheduler(_ByRounds):
         if not len(snapshot.jobs):
             return Decision(), memory
         found, end_s = self.solved(snapshot, knobs), boundary_after(snapshot.now_s, float(knobs["round_s"]))
-        plan: Mapping[str, Mapping[str, int]] = found.values["plan"]
         waits = Reason("not_planned", f"{self.name} has no GPUs for it in this round")
-        why = {job: waits for job in snapshot.jobs.names if job not in plan}
-        assign = tuple(Assignment(job, dict(gpus), end_s) for job, gpus in plan.items())
+        with PlanMechanism.reading(self.name, found.values):
+            plan: Mapping[str, Mapping[str, int]] = found.values["plan"]
+            why = {job: waits for job in snapshot.jobs.names if job not in plan}
+            assign = tuple(Assignment(job, dict(gpus), end_s) for job, gpus in plan.items())
         return Decision(assign, solved=found, why=why), memory
 
 
@@ -238,8 +249,9 @@ class LeasesScheduler(_ByRounds):
         if all(job in snapshot.leases for job in snapshot.jobs.names):
             return Decision(solved=KEPT), memory
         found = self.solved(snapshot, knobs)
-        leases = [own for own in found.values["leases"] if own[0] not in snapshot.leases]
-        assign = _placed_now(self.name, snapshot, leases)
+        with LeasesMechanism.reading(self.name, found.values):
+            leases = [own for own in found.values["leases"] if own[0] not in snapshot.leases]
+            assign = _placed_now(self.name, snapshot, leases)
         later = [start_s for _, start_s, _ in leases if start_s > 0]
         next_s = snapshot.now_s + min(later) if later else None
         first = {job: start_s for job, start_s, _ in sorted(leases, key=lambda own: -own[1])}

@@ -17,7 +17,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import MODEL, Knobs, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import SolvedModel, Stand, answered_by, watched
+from workbench.scheduling.solvers import ConflictError, SolvedModel, Stand, answered_by, watched
 from workbench.scheduling.solvers.solve_report import MadeBy
 from workbench.session.api import Beliefs, simulate
 from workbench.session.registry import scheduler_of
@@ -162,12 +162,23 @@ def stated_in(run: Run, again: Replay) -> StatedDecision | None:
 
 
 def solved_in(run: Run, again: Replay) -> tuple[SolvedModel, ...]:
-    """The models that are solved in turn when what is in force in a run made again is decided once more, as stated."""
+    """The models that are solved in turn when what is in force in a run made again is decided once more, as stated.
+
+    Raises ConflictError, the first one's, where an own model was asked for a plan and never had one.
+    """
     owner, asked = scheduler_of(run), again.solved
     if asked is None:
         return ()
     with watched() as found:
         owner.decide(asked.snapshot, asked.memory, _as_stated(owner, run.knobs), copy.deepcopy(asked.rng))
+    if not found and owner.instead is not None:
+        strict, own = copy.copy(owner), copy.copy(owner.instead)
+        strict.instead, own.attempt = own, own.run  # type: ignore[method-assign]
+        try:
+            strict.decide(asked.snapshot, asked.memory, run.knobs, copy.deepcopy(asked.rng))
+        except ConflictError as error:
+            error.at_s = asked.snapshot.now_s
+            raise
     return tuple(found)
 
 

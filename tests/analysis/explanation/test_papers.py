@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pyomo.environ as pyo
 import pytest
 
 import workbench
@@ -235,3 +238,27 @@ def test_fifo_and_sched_homo_and_the_matchings_say_their_rule() -> None:
         run = workbench.simulate(scenario([{"name": "one"}, {"name": "two", "steps": 7200.0}]), name)
         found = workbench.explain(run, "two", 60.0)
         assert found.state == "waiting" and rule in found.reason and found.binding, name
+
+
+def test_what_an_own_objective_decided_is_not_told_by_the_papers() -> None:
+    @workbench.formulation("mine", base="hadar.round")
+    def mine(m: Any, data: Any) -> None:
+        m.total_payoff.deactivate()
+        worth = {key: m.payoff[key] + (1000 if key[0] == "J3" else 0) for key in m.OPTIONS}
+        terms = sum(worth[key] * m.choose[key] for key in m.OPTIONS)
+        m.favour = pyo.Objective(expr=terms, sense=pyo.maximize, doc="(ours) J3 first | utility")
+
+    run = workbench.simulate("preset:hadar_example", "mine", until_s=300.0)
+    best = 'the best answer by the objective of mine, "J3 first" (favour)'
+    for job, binding in (("J3", f"it is in {best}"), ("J1", f"{best}, is without it")):
+        told = workbench.explain(run, job, 10.0)
+        assert told.binding == binding and "add up to m" not in told.text()
+    assert f"Of J3: it is in {best}." in workbench.chain(run, "v100-0/0", 10.0).links[-1].text
+
+    @workbench.formulation("mine", base="hops.round")
+    def most(m: Any, data: Any) -> None:
+        m.weighted_gain.deactivate()
+        m.most = pyo.Objective(expr=sum(m.choose.values()), sense=pyo.maximize, doc="(ours) most jobs | jobs")
+
+    told = workbench.explain(workbench.simulate("preset:hops_example", "mine", until_s=1600.0), "images", 1500.0)
+    assert told.binding == 'it is in the best answer by the objective of mine, "most jobs" (most)'

@@ -356,6 +356,13 @@ def test_of_several_programmes_the_last_is_shown(method: str) -> None:
         held(filled, filled.attrs["objective"])
         assert "to 2.82353" in filled.attrs["notes"][0]
         assert (filled[filled["part"] == "floor"]["right"] > 0.9).all()  # levels of the iteration before
+    for step_s, way in ((0.7, "up"), (1.3, "down")):  # the better of two grids' schedules is the answer
+        both = workbench.solve("preset:hare_example", "hare.time_indexed", rounding="both", step_s=step_s)
+        grid = workbench.rows(both)
+        its = next(step for step in both.iterations if step["rounding"] == way)
+        assert both.objective == its["schedule"] and grid.attrs["objective"] == pytest.approx(its["on_grid"])
+        told = grid.attrs["notes"][0]
+        assert f"by rounding='{way}', whose answer it is, of 2 programmes" in told and "best answers" not in told
     bisected = workbench.solve("preset:gavel_example", "gavel.makespan", method="bisection")
     kept = workbench.rows(bisected)
     assert "programmes that were solved in turn" in kept.attrs["notes"][0] and "finished" in set(kept["part"])

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 from workbench.analysis.explanation import course
 from workbench.analysis.explanation.record import Competitor, Explanation
-from workbench.analysis.rows.stated import called, solved
+from workbench.analysis.rows.stated import SolvedStatement, called, shipped_base, solved
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.units import clock, format_duration
 from workbench.scenario.cluster import Node
+from workbench.scheduling.notation import equations
 from workbench.session.registry import carried_by, definition_of, find_explainer, scheduler_of
 from workbench.simulation.job_at_time import HOLDS, TIE, Comes, Explained, Fact, JobAtTime, Link, Order
 from workbench.simulation.run import Run
@@ -59,9 +60,8 @@ def is_mixed(run: Run) -> bool:
 def explained(job_at: JobAtTime) -> Explained:
     """What is told of a job at a time, with links also where its scheduler tells none."""
     carrier = carried_by(job_at.run.scheduler)
-    explainer = find_explainer(job_at.run.scheduler, carrier)
     job_at = replace(job_at, elastic=is_elastic(job_at.run), mixed=is_mixed(job_at.run))
-    found = Explained() if explainer is None else explainer(job_at)
+    found = _of_its_room(job_at, _stated(job_at))
     if found.links:
         return found
     order = found.order
@@ -88,9 +88,8 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
         told: dict[str, Any] = {"summary": sentences[0], "sentences": tuple(parts), "binding": ""}
         return told | {"facts": tuple(course.facts(job_at))} | _NOBODY
     name = job_at.run.scheduler
-    carrier = carried_by(name)
-    explainer = find_explainer(name, carrier)
-    explained = Explained() if explainer is None else explainer(job_at)
+    carrier, statement = carried_by(name), _stated(job_at)
+    explained = _of_its_room(job_at, statement)
     if not job_at.recorded:
         explained = Explained(gang=explained.gang)
     sentences += course.begun(job_at)
@@ -114,7 +113,7 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
     elif carrier:
         shown = f"workbench.rows(run, at={job_at.at_s:g})"
         sentences.append(f"What is planned is the answer of the formulation {name}: {shown} says which rows it meets.")
-        added = _added_rows(job_at)
+        added = [] if statement is None else _added_rows(statement, job_at.job)
         if added:
             sentences.append(f"Of what {name} adds to the paper's, it meets {listed(added)}.")
             if job_at.state == "waiting":
@@ -134,15 +133,45 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
     }
 
 
-def _added_rows(job_at: JobAtTime) -> list[str]:
-    """In words, the rows that a session's formulation has and the paper's has not, as far as the job meets them."""
+def _stated(job_at: JobAtTime) -> SolvedStatement | None:
+    """What a session's formulation stated in the decision; None without one, or where nothing was solved by then."""
+    if not carried_by(job_at.run.scheduler) or definition_of(job_at.run) is None:
+        return None
     try:
-        statement = solved(job_at.run, job_at.at_s)
+        return solved(job_at.run, job_at.at_s)
     except InputError:
-        return []  # nothing was solved by then, or the run cannot be made again
+        return None  # or the run cannot be made again
+
+
+def _of_its_room(job_at: JobAtTime, statement: SolvedStatement | None) -> Explained:
+    """What a scheduler's room tells of a job; of an own objective in the place of the paper's, that it decided."""
+    explainer = find_explainer(job_at.run.scheduler, carried_by(job_at.run.scheduler))
+    found = Explained() if explainer is None else explainer(job_at)
+    base = None if statement is None else shipped_base(scheduler_of(job_at.run).instead)
+    if statement is None or base is None or not statement.model.has_own_objective:
+        return found
+    tag = next(each.tag for each in equations(base.statement(job_at.run.knobs)) if each.sense)
+    best = f"the best answer by the objective of {job_at.run.scheduler}, {statement.aim}"
+    here = f"it is in {best}" if job_at.state in HOLDS else f"{best}, is without it"
+
+    def by_own(said: str, instead: str = here) -> str:
+        return instead if f"({tag})" in said else said
+
+    binding = by_own(found.binding)
+    return replace(
+        found,
+        sentences=(f"{job_at.run.scheduler} has an objective in the place of the paper's ({tag}): {statement.aim}.",),
+        binding=binding,
+        links=tuple(each._replace(text=each.text.replace(found.binding or "\0", binding)) for each in found.links),
+        not_on={kind: by_own(said, f"{best}, has it where it is") for kind, said in found.not_on.items()},
+    )
+
+
+def _added_rows(statement: SolvedStatement, job: str) -> list[str]:
+    """In words, the rows that a session's formulation has and the paper's has not, as far as the job meets them."""
     return [
         f"{called(statement.says(number), statement.names[number])}: {statement.text(number)}"
-        for number in statement.own_rows(job_at.job)
+        for number in statement.own_rows(job)
     ]
 
 
@@ -237,9 +266,8 @@ def not_faster(run: Run, job: str, at: float) -> NotFaster:
 
 def _not_there(job_at: JobAtTime, kind: str, free: int, nodes: Sequence[Node]) -> str:
     """Why a job has no GPUs of these nodes, of a type, of which so many are free."""
-    name, need = job_at.run.scheduler, job_at.needs[kind]
-    explainer = find_explainer(name, carried_by(name))
-    told = Explained() if explainer is None or not job_at.recorded else explainer(job_at)
+    need = job_at.needs[kind]
+    told = _of_its_room(job_at, _stated(job_at)) if job_at.recorded else Explained()
     why = told.not_on.get(kind) or (told.binding if job_at.state == "waiting" else "")
     if free >= need:
         return why or "the scheduler chose other GPUs for it"

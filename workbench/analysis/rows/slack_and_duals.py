@@ -35,7 +35,7 @@ def rows(found: Result | Run | ConflictError, at: float | None = None) -> pd.Dat
 
     found: a result of `workbench.solve`, or a run, whose decision in force at `at` seconds is stated and solved again
     (the latest one that solved anything); or the error of an infeasible solve, or of a run by an infeasible own
-    formulation: then the rows in conflict, `left` NaN.
+    formulation: then the rows in conflict, `left` NaN, as of a decision whose own model had no plan.
 
     Columns: part, tag and index of the row in the model; row: in numbers, a long sum cut in the middle; left, sense,
     right; slack: |left - right|; dual: change of the objective per unit of `right`; left_rate, right_rate: that change
@@ -53,7 +53,12 @@ def rows(found: Result | Run | ConflictError, at: float | None = None) -> pd.Dat
     """
     if isinstance(found, ConflictError):
         return _in_conflict(found)
-    return statement_rows(solved(found, at))
+    try:
+        return statement_rows(solved(found, at))
+    except InputError as error:
+        if isinstance(error.__cause__, ConflictError):  # the decision's own model had no plan
+            return _in_conflict(error.__cause__)
+        raise
 
 
 def statement_rows(statement: SolvedStatement) -> pd.DataFrame:
@@ -187,5 +192,5 @@ def _in_conflict(error: ConflictError) -> pd.DataFrame:
         }
     )
     notes = [error.conflict.sentence()]
-    table.attrs.update(formulation=error.stated.formulation.name, objective=None, unit="", at_s=None, notes=notes)
+    table.attrs.update(formulation=error.stated.formulation.name, objective=None, unit="", at_s=error.at_s, notes=notes)
     return table

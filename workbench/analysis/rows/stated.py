@@ -14,10 +14,11 @@ import numpy as np
 from workbench.base.errors import InputError, Words, one_of
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
-from workbench.scheduling.contract import MODEL, Result, Route, StatedProblem
+from workbench.scheduling.contract import MODEL, Formulation, Result, Route, StatedProblem
 from workbench.scheduling.decision import Shares, unit_name
 from workbench.scheduling.model_notes import notes
 from workbench.scheduling.solvers import (
+    ConflictError,
     InfeasibleError,
     Point,
     Programme,
@@ -151,9 +152,7 @@ class SolvedStatement:
         problem = self.problem
         if problem is None:
             return []
-        base: Any = problem.formulation
-        while base is not None and base.own:
-            base = base.base
+        base = shipped_base(problem.formulation)
         shipped = set() if base is None else {*unsolved(replace(problem, formulation=base)).parts}
         of_job = [job in name.partition("[")[2].rstrip("]").split(",") for name in self.columns]
         return [
@@ -208,6 +207,13 @@ class SolvedStatement:
         return [(columns[a:b], values[a:b]) for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
 
 
+def shipped_base(own: Any) -> Formulation[Any] | None:
+    """The shipped formulation that a session's changes; None for a new model."""
+    while own is not None and own.own:
+        own = own.base
+    return own  # type: ignore[no-any-return]
+
+
 def called(says: str, name: str) -> str:
     """A part of a model by its own words first, its name after."""
     return f'"{says}" ({name})' if says else name
@@ -242,7 +248,14 @@ def solved(found: Result | Run, at: float | None = None) -> SolvedStatement:
     if problem is None:
         raise InputError("result", found, "one that workbench.solve gave: it carries what was solved")
     several = len(found.iterations)
-    note = f"{FIRST} {several} programmes that were solved in turn" if several > 1 else ""
+    in_turn = f"{several} programmes that were solved in turn" if several > 1 else ""
+    for name, value in _choices(problem, found):
+        alone = replace(problem, knobs={**problem.knobs, name: value})
+        note = f"rows of that by {name}={value!r}, whose answer it is, of {in_turn}"
+        statement = _as_it_stands(alone, found.objective, None, note=note, given=found.values)
+        if statement is not None:
+            return statement
+    note = f"{FIRST} {in_turn}" if in_turn else ""
     statement = _as_it_stands(problem, found.objective, found.gap, note=note, given=found.values)
     if statement is not None:
         return statement
@@ -251,6 +264,13 @@ def solved(found: Result | Run, at: float | None = None) -> SolvedStatement:
     if not models:
         raise InputError(f"rows of {name}", Words("an answer that no model gave"), "one of a model that is solved")
     return last_of(name, models, found.objective)
+
+
+def _choices(problem: StatedProblem, found: Result) -> list[tuple[str, Any]]:
+    """Knobs and their values of programmes that were solved in turn, which each of these alone would state."""
+    several = {knob.name: knob.choices for knob in problem.formulation.knobs if knob.choices}
+    steps = found.iterations if len(found.iterations) > 1 else ()
+    return [(name, step[name]) for step in steps for name in several if step.get(name) in (several[name] or ())]
 
 
 def _in_turn(problem: StatedProblem) -> list[SolvedModel]:
@@ -272,7 +292,11 @@ def of_decision(run: Run, again: Replay) -> SolvedStatement:
         statement = _as_it_stands(made.problem, made.objective, made.gap, at_s, given=_allocation(shares))
         if statement is not None:
             return statement
-    models = solved_in(run, again) if made is None else _in_turn(made.problem)
+    try:
+        models = solved_in(run, again) if made is None else _in_turn(made.problem)
+    except ConflictError as error:
+        got = Words(f"a model without a plan: {error.conflict.sentence()}")
+        raise InputError(f"rows of {run.scheduler}", got, _instead(route, run, again.run.end_s)) from error
     if not models:
         sentence = route.sentence.rstrip(".")
         why = sentence if route.kind == "algorithm" else f"{sentence}; at {at_s:g} s no model is solved"
@@ -318,13 +342,16 @@ def compiled_of(problem: StatedProblem) -> tuple[Any, Compiled]:
     from workbench.scheduling.solvers.compile import compile_model
 
     model = problem.formulation.build(problem.data, problem.knobs)
-    return model, compile_model(model)
+    return model, compile_model(model, _options(problem).start)
+
+
+def _options(problem: StatedProblem) -> Solver:
+    """As `Formulation.run` takes them."""
+    return problem.formulation.options(problem.knobs, problem.solver or Solver())
 
 
 def _statement(problem: StatedProblem, model: Any, compiled: Compiled, point: Point) -> SolvedStatement:
-    """With the solver that `Formulation.run` takes."""
-    solver = problem.formulation.options(problem.knobs, problem.solver or Solver())
-    return SolvedStatement(problem.formulation.name, problem, model, compiled, point, solver)
+    return SolvedStatement(problem.formulation.name, problem, model, compiled, point, _options(problem))
 
 
 def _as_it_stands(

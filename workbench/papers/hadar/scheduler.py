@@ -301,6 +301,9 @@ def _reason(snapshot: Snapshot, queue: HadarQueue, found: RoundAllocation, row: 
     if found.first.choice[row] >= 0:
         text = f"its payoff, {payoff:.3g}, was chosen, but the GPUs lie on servers on which its gang has no place then"
         return Reason("no_servers", text, {"payoff": payoff})
+    if found.first.method == "model":
+        text = f"the answer of the model is without it; its payoff is {payoff:.3g} at the prices of the round's start"
+        return Reason("outbid", text, {"payoff": payoff})
     how = " (linear programme, made whole)" if found.first.method == "lp" else ""
     text = f"the payoffs add up to more without its own, {payoff:.3g} at the prices of the round's start{how}"
     return Reason("outbid", text, {"payoff": payoff})

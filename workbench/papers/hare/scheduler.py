@@ -46,7 +46,17 @@ from workbench.papers.hare.formulations.relaxed import relax
 from workbench.papers.hare.instance import HareInstance, TasksLeft, step_s, tasks_left
 from workbench.papers.hare.knobs import ASSIGNMENT, INSERTION, PROFILE_STEPS, RELAXATION, SYNCHRONISATION
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Mechanism, Memory, Route, Scheduler, Timing
+from workbench.scheduling.contract import (
+    SLIPS,
+    ExactProblem,
+    Formulation,
+    Knobs,
+    Mechanism,
+    Memory,
+    Route,
+    Scheduler,
+    Timing,
+)
 from workbench.scheduling.decision import Decision, PerJob, Reason
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.solve_report import MadeBy, SolveReport
@@ -189,6 +199,7 @@ class OrderMechanism(Mechanism):
     """
 
     variables = {"start": 1, "assign": 2}
+    form = "tasks, a list of {gpu, start_s} for each task in the order of data.task_job"
     knobs = (MOST_ROUNDS, STEPS_PER_ROUND)
 
     @staticmethod
@@ -224,13 +235,15 @@ def _planned_by(
     """The schedule of an own formulation, its model's objective and bound."""
     found = formulation.run(instance, formulation.settle({}) | knobs)
     number = {gpu.name: column for column, gpu in enumerate(instance.gpus)}
-    tasks = found.values["tasks"]
-    on, start_s = [number[task["gpu"]] for task in tasks], [task["start_s"] for task in tasks]
-    return (
-        TaskSchedule(instance, np.array(on, dtype=np.int64), np.array(start_s, dtype=float)),
-        found.objective,
-        found.bound,
-    )
+    with OrderMechanism.reading(formulation.name, found.values):
+        tasks = found.values["tasks"]
+        on, start_s = [number[task["gpu"]] for task in tasks], [task["start_s"] for task in tasks]
+        plan = TaskSchedule(instance, np.array(on, dtype=np.int64), np.array(start_s, dtype=float))
+        plan.check(formulation.name)
+    said = SLIPS.get()
+    if said is not None and found.warnings:
+        said.setdefault(f"{formulation.name}, starts", found.warnings[0])
+    return plan, found.objective, found.bound
 
 
 def _together(knobs: Knobs) -> bool:

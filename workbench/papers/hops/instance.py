@@ -7,6 +7,7 @@ throughput counts is its gain G times the weight `(prior_i + bias)^lambda`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.arrays import BoolArray, FloatArray, IntArray, fixed, shaped
-from workbench.base.errors import InputError
+from workbench.base.errors import InputError, Words
 from workbench.papers.hops.algorithms.configurations import (
     SIGMA,
     Layout,
@@ -37,6 +38,7 @@ from workbench.scenario.throughput import Placement
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.job_orders import take
 from workbench.scheduling.snapshot import Snapshot
+from workbench.scheduling.solvers import UnkeptError
 
 LEAST = 0.01
 """The smallest weight where priorities are not all positive, at lambda = 1 (the paper's 0.01)."""
@@ -278,10 +280,12 @@ class HopsInstance:
         return fixed(best)
 
     def plan(self, configurations: Iterable[int]) -> RoundPlan:
-        """What the jobs get with these configurations."""
+        """What the jobs get with these configurations; raises UnkeptError for two of one job (12)."""
+        chosen = list(configurations)
+        one_each([int(self.job[spot]) for spot in chosen], self.jobs)
         return {
             int(self.job[spot]): PlacedJob(self.layouts[int(self.layout[spot])], float(self.gain[spot]))
-            for spot in configurations
+            for spot in chosen
         }
 
     def named(self, layout: Layout) -> dict[str, int]:
@@ -298,6 +302,14 @@ class HopsInstance:
         within = np.arange(len(configuration)) - np.repeat(np.cumsum(each) - each, each)
         entry = first[self.layout[configuration]] + within
         return configuration, flat[entry, 0], flat[entry, 1]
+
+
+def one_each(rows: Sequence[int], jobs: Sequence[str]) -> None:
+    """Raise UnkeptError if a job (row) has several configurations (12)."""
+    for row, count in Counter(rows).items() if len({*rows}) < len(rows) else ():
+        if count > 1:
+            taken = Words(f"it would give {jobs[row]} {count} configurations")
+            raise UnkeptError("hops.round", taken, "at most one of each job (12)")
 
 
 def shape_of(layout: Layout, pools: Sequence[int]) -> PoolLayout:

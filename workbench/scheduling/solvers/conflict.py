@@ -20,11 +20,13 @@ from workbench.scheduling.solvers.errors import InfeasibleError, SolveError, Tim
 from workbench.scheduling.solvers.options import Solver
 from workbench.scheduling.solvers.programme import Programme
 from workbench.scheduling.solvers.solve import solve_matrix
+from workbench.scheduling.solvers.solve_report import PROVEN
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
     from workbench.scheduling.contract import StatedProblem
+    from workbench.scheduling.solvers.compile import Compiled
 
 LIMIT_S = 10.0
 """Seconds of wall time after which what has been found by then is told."""
@@ -63,10 +65,11 @@ class ConflictError(InfeasibleError):
     """No point satisfies all constraints, and these are the ones to blame.
 
     stated: what was solved, by `workbench.solve` or in a run by an own model, for `workbench.rows`; it does not leave
-    the process.
+    the process. at_s: of the decision that went on without it, None where nothing did.
     """
 
     stated: StatedProblem | None = None
+    at_s: float | None = None
 
     def __init__(self, error: InfeasibleError, conflict: Conflict, before: str = "") -> None:
         sentence = before + (conflict.sentence() if error.is_plain else f"{error.value}: {conflict.sentence()}")
@@ -111,7 +114,23 @@ def conflict_of(model: pyo.ConcreteModel, solver: Solver | None = None) -> Confl
     if found is None:
         return None
     numbers, minimal = found
-    return Conflict(tuple(_row(compiled.rows[number]) for number in numbers), minimal)
+    rows = [_row(compiled.rows[number]) for number in numbers]
+    return Conflict(tuple(rows or _crossed(compiled)), minimal)
+
+
+def _crossed(compiled: Compiled) -> list[Row]:
+    """The first variable that has no value within its own limits; none where that is not why they leave no point."""
+    programme = compiled.programme
+    lower, upper = programme.lower, programme.upper
+    if programme.integer is not None:
+        lower = np.where(programme.integer, np.ceil(lower - PROVEN), lower)
+        upper = np.where(programme.integer, np.floor(upper + PROVEN), upper)
+    first = np.flatnonzero(lower > upper)[:1].tolist()
+    limits = zip(programme.lower[first].tolist(), programme.upper[first].tolist(), strict=True)
+    names = (str(compiled.columns[column].name) for column in first)
+    return [
+        Row(name, f"at least {low:g} and at most {high:g}") for name, (low, high) in zip(names, limits, strict=True)
+    ]
 
 
 def explained(
@@ -135,8 +154,12 @@ def of_a_solve(error: InfeasibleError) -> bool:
 
 
 def _row(constraint: pyo.Constraint) -> Row:
+    from pyomo.core.expr.visitor import identify_variables
+
     doc = constraint.parent_component().doc
-    return Row(str(constraint.name), " ".join(str(doc or constraint.expr).split())[:200])
+    held = [each for each in identify_variables(constraint.expr) if each.fixed and each.value]
+    fixed = f" (fixed: {', '.join(f'{each.name} at {each.value:g}' for each in held[:MOST_NAMED])})" if held else ""
+    return Row(str(constraint.name), " ".join(str(doc or constraint.expr).split())[:200] + fixed)
 
 
 class _RowsTogether:

@@ -313,7 +313,9 @@ class RoundState:
         if name in self._inside:
             if not self._inside[name]:
                 return Reason("no_room", "no idle GPUs on which it runs at one of its sizes", facts)
-            return Reason("not_chosen", "it could be chosen, but the weighted gains of others add up to more", facts)
+            more = "the weighted gains of others add up to more"
+            own = more if self._instead is None else f"the answer of {self._instead.name} is without it"
+            return Reason("not_chosen", f"it could be chosen, but {own}", facts)
         if name in self._window:
             return Reason("outside", "beyond the service window: those before it ask for all GPUs", facts)
         if due is not None:

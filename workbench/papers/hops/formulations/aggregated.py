@@ -17,6 +17,7 @@ so the optimum is never below the printed one, and equal to it where every confi
 from __future__ import annotations
 
 from workbench.papers.hops.algorithms.aggregation import Aggregate
+from workbench.papers.hops.instance import one_each
 from workbench.scheduling.model_notes import notes
 from workbench.scheduling.modelling import parameter, pyo
 
@@ -96,4 +97,5 @@ def lay_out(data: Aggregate) -> pyo.ConcreteModel:
 def read(model: pyo.ConcreteModel, data: Aggregate) -> tuple[dict[int, int], list[int]]:
     """Of a solved model the choice (position) of each job that gets one, and how often each pattern is used."""
     taken = [choice for choice, variable in enumerate(model.choose.values()) if variable.value > 0.5]
+    one_each(data.job[taken].tolist(), data.data.jobs)
     return {int(data.job[choice]): choice for choice in taken}, [round(part.value) for part in model.cut.values()]
