@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -177,7 +178,9 @@ def test_the_digest_sees_what_a_function_reads() -> None:
     assert keys[0] == keys[1] and len(set(keys)) == 3
 
 
-def test_a_variable_called_as_a_part_of_the_model_is_not_what_a_function_reads() -> None:
+def test_a_variable_called_as_a_part_of_the_model_is_not_what_a_function_reads(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A notebook says `share = run.shares` sooner or later."""
     names: dict[str, Any] = {}
     exec("def change(m, data):\n    m.share.doc = data.jobs[0]", names)
@@ -187,6 +190,17 @@ def test_a_variable_called_as_a_part_of_the_model_is_not_what_a_function_reads()
     exec("def other(m, data):\n    m.share.doc = share", names)
     before, names["share"] = digest(names["other"]), 2
     assert digest(names["other"]) != before
+    (tmp_path / "its_helpers.py").write_text("CAP = 1\ndef rule(): return 2\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    inside = "def change():\n import its_helpers\n return its_helpers.CAP"
+    for text in ("import its_helpers as h\ndef change(): return h.CAP", inside):
+        exec(text, names)
+        before = digest(names["change"])
+        helpers = sys.modules["its_helpers"]
+        helpers.CAP += 1  # type: ignore[attr-defined]
+        assert digest(names["change"]) != before
+        before, helpers.rule = digest(names["change"]), None  # type: ignore[attr-defined]
+        assert digest(names["change"]) == before, "it is not read"
 
 
 def test_a_store_tells_versions_apart(tmp_path: Any) -> None:

@@ -160,9 +160,9 @@ WRONG = [
     (no_limit, SolverFailedError, r"mine: got .*'most' created with .*\(nan\).*; expected a finite number for every"),
     (no_value, SolverFailedError, r"mine: got .*Param value \(cap\).*; expected a finite number for every parameter"),
     (too_large, SolverFailedError, r"mine: got 'a coefficient of 1e\+300 in most'; expected coefficients below"),
-    (branches_on_a_variable, InputError, "mine: got Cannot convert .* to bool.; expected no `if`, `max`, `min`"),
+    (branches_on_a_variable, InputError, "mine: got Cannot convert .* to bool; expected no `if`, `max`, `min`"),
     (a_rule_without_index, InputError, "mine: got Constraint 'most': Cannot .* def row\\(m, job\\)"),
-    (a_rule_without_return, InputError, r"mine: got Constraint 'most': rule returned None.; expected a relation after"),
+    (a_rule_without_return, InputError, r"mine: got Constraint 'most': rule returned None; expected a relation after"),
     (a_text, InputError, r"mine: got TypeError: '<=' not .* \(line \d+ of most\); expected numbers where"),
     (
         a_rule_of_one_set_of_two,

@@ -7,6 +7,8 @@ import hashlib
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -76,6 +78,9 @@ def _texts_of_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
         if name in function.__globals__:
             yield name
             yield from _texts_of(function.__globals__[name], seen)
+    attributes = sorted(_read(function.__code__, "LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"))
+    for module in _own_modules(function):
+        yield from _texts_of({name: vars(module).get(name) for name in attributes}, seen)
 
 
 def _texts_of_class(kind: type[Any], seen: set[int]) -> Iterator[str]:
@@ -101,14 +106,32 @@ def _is_filled(cell: Any) -> bool:
 
 def _names(code: CodeType) -> set[str]:
     """Of the globals that it reads; `co_names` has those of attributes, too."""
+    return _read(code, "LOAD_GLOBAL", "LOAD_NAME")
+
+
+def _read(code: CodeType, *how: str) -> set[str]:
+    """The names that it, and what is defined in it, reads so."""
     inner = (const for const in code.co_consts if isinstance(const, CodeType))
-    own = {each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return own.union(*map(_names, inner))
+    own = {each.argval for each in dis.get_instructions(code) if each.opname in how}
+    return own.union(*(_read(const, *how) for const in inner))
+
+
+def _own_modules(function: FunctionType) -> list[ModuleType]:
+    """The session's modules that it reads by a name, or imports."""
+    read = [function.__globals__.get(name) for name in sorted(_names(function.__code__))]
+    imported = sorted(_read(function.__code__, "IMPORT_NAME"))
+    read += [
+        import_module(name)
+        for name in imported
+        if name and find_spec(name.partition(".")[0]) and not _is_installed(name)
+    ]
+    return [module for module in read if isinstance(module, ModuleType) and not _is_installed(module.__name__)]
 
 
 def _is_installed(name: str) -> bool:
     """Whether a module is a package's, which the run's version stands for, and not the session's."""
     if name.partition(".")[0] in ("workbench", "__main__", "__mp_main__"):
         return name.startswith("workbench")
-    file = getattr(sys.modules.get(name), "__file__", None)
+    spec = None if name in sys.modules else find_spec(name.partition(".")[0])
+    file = getattr(sys.modules.get(name), "__file__", None) if spec is None else spec.origin
     return file is None or any(map(Path(file).is_relative_to, _INSTALLED))

@@ -116,8 +116,7 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
         added = [] if statement is None else _added_rows(statement, job_at.job)
         if added:
             sentences.append(f"Of what {name} adds to the paper's, it meets {listed(added)}.")
-            if job_at.state == "waiting":
-                binding += f"; it meets {listed(added)}"
+            binding += f"; it meets {listed(added)}" if binding else ""
     if not job_at.recorded:
         sentences.append(course.unrecorded(job_at))
     if binding:
