@@ -16,6 +16,7 @@ from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.units import clock, format_duration
 from workbench.scenario.cluster import Node
+from workbench.scheduling.model_notes import notes
 from workbench.scheduling.notation import equations
 from workbench.session.registry import carried_by, definition_of, find_explainer, scheduler_of
 from workbench.simulation.job_at_time import HOLDS, TIE, Comes, Explained, Fact, JobAtTime, Link, Order
@@ -147,7 +148,7 @@ def _of_its_room(job_at: JobAtTime, statement: SolvedStatement | None) -> Explai
     explainer = find_explainer(job_at.run.scheduler, carried_by(job_at.run.scheduler))
     found = Explained() if explainer is None else explainer(job_at)
     base = None if statement is None else shipped_base(scheduler_of(job_at.run).instead)
-    if statement is None or base is None or not statement.model.has_own_objective:
+    if statement is None or base is None or not notes(statement.model).own_objective:
         return found
     tag = next(each.tag for each in equations(base.statement(job_at.run.knobs)) if each.sense)
     best = f"the best answer by the objective of {job_at.run.scheduler}, {statement.aim}"
