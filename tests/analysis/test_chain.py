@@ -96,9 +96,9 @@ def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:
     assert none is not None and none.row == ""
     assert none.text == (
         "no row alone. Each that binds was loosened or taken away from 10 min on and the problem solved again: "
-        "language still waits. No run can do without capacity[slow-0] and capacity[fast-0] (binding, not decisive), as "
-        "more would be given out than there is; the problem alone would have, without capacity[slow-0], "
-        "choose[language,3] 1 in place of 0"
+        "language still waits. No run can do without one_configuration[text], capacity[slow-0] and capacity[fast-0] "
+        "(binding, not decisive), as more would be given out than there is; the problem alone would have, without "
+        "capacity[slow-0], choose[language,3] 1 in place of 0"
     ), "as the page says of the row when it is switched off"
 
 
@@ -371,10 +371,10 @@ def test_rows_of_a_run_that_was_made_otherwise_are_tried() -> None:
 
 
 def test_rows_and_waits_of_hops_are_tried() -> None:
-    """With both of its configurations translation would leave the server to vision; so would vision's longer wait."""
+    """No run can give translation both of its configurations; vision would have the server had it waited longer."""
     found = workbench.chain(run_of("hops"), "fast-0/0", 2500.0)
-    assert (found.job, found.causes) == ("translation", ("one_configuration[translation]",))
-    assert found.rows[0].then == "vision"
+    assert (found.job, found.causes) == ("translation", ())
+    assert "No run can do without one_configuration[translation]" in found.text()
     assert found.otherwise.startswith("vision would have both v100 then had it waited 1 h 2 min in place of 5 min")
     still = workbench.chain(run_of("hops"), "fast-0/0", 950.0)
     assert {row.verdict for row in still.rows} <= TRIED - {"cause"}

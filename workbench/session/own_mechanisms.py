@@ -27,7 +27,7 @@ from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.baselines.mechanisms.rounds import ROUND_S
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scheduling import declared_room
-from workbench.scheduling.contract import Formulation, Knobs, Mechanism, Memory, Result, Scheduler, Timing
+from workbench.scheduling.contract import SLIPS, Formulation, Knobs, Mechanism, Memory, Result, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
 from workbench.scheduling.placement import FreeGpus
 from workbench.scheduling.snapshot import Snapshot
@@ -45,7 +45,7 @@ class SharesMechanism(Mechanism):
     The function gets the `Snapshot`: names `snapshot.jobs.names` and `snapshot.types`, steps/s of whole gangs (jobs x
     types) `snapshot.belief.speeds(snapshot.jobs)`, GPUs of a gang `snapshot.jobs.gpus`, of a type `snapshot.capacity`.
     A job's shares add up to at most 1, and gang times share over the jobs to at most the GPUs of a type; where a type
-    has fewer GPUs than its gang, its share is 0, though its speed is not. Values:
+    has fewer GPUs than its gang, a share is of no use, though its speed is not 0. Values:
     `allocation {job: {type: share}}`. `mechanisms.priority` makes rounds of them, with its knobs.
     """
 
@@ -92,8 +92,12 @@ def _shares(name: str, snapshot: Snapshot, allocation: Mapping[str, Mapping[str,
         _require(name, f"the time of {job}", total, total <= 1.0 + TOLERANCE, "at most 1")
     for job, count, row in zip(allocation, gang.tolist(), values, strict=True):
         for kind, share, there in zip(snapshot.types, row.tolist(), snapshot.capacity.tolist(), strict=True):
-            few = f"0, as its gang of {count:g} is more than the {counted(int(there), 'GPU')} of the type"
-            _require(name, f"share of {job} of {kind}", share, share <= TOLERANCE or count <= there or not there, few)
+            said = SLIPS.get()
+            if said is not None and share > TOLERANCE and 0 < there < count:
+                few = f"its gang of {count:g} has no room on {counted(int(there), 'GPU')}."
+                said.setdefault(
+                    f"{name}, gang", f"{name}: {job} has a share of {share:.3g} of {kind}, of no use: {few}"
+                )
     most = float(used.max(initial=0.0))
     _require(name, "the GPUs of a type in use, of all of them", most, most <= 1.0 + TOLERANCE, "at most 1")
     return Shares(tuple(allocation), snapshot.types, np.clip(values, 0.0, 1.0))
