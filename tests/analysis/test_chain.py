@@ -97,7 +97,7 @@ def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:
     assert none.text == (
         "no row alone. Each that binds was loosened or taken away from 10 min on and the problem solved again: "
         "language still waits. No run can do without one_configuration[text], capacity[slow-0] and capacity[fast-0] "
-        "(binding, not decisive), as more would be given out than there is; the problem alone would have, without "
+        "(binding, not decisive), as nobody could keep what is given out then; the problem alone would have, without "
         "capacity[slow-0], choose[language,3] 1 in place of 0"
     ), "as the page says of the row when it is switched off"
 
@@ -371,10 +371,16 @@ def test_rows_of_a_run_that_was_made_otherwise_are_tried() -> None:
 
 
 def test_rows_and_waits_of_hops_are_tried() -> None:
-    """No run can give translation both of its configurations; vision would have the server had it waited longer."""
+    """No run can keep two configurations of translation, of an own model neither; vision's longer wait would count."""
+    workbench.formulation("mine", base="hops.round")(lambda m, data: None)
+    own = workbench.chain(workbench.simulate("preset:start_here", "mine"), "fast-0/0", 2500.0)
     found = workbench.chain(run_of("hops"), "fast-0/0", 2500.0)
-    assert (found.job, found.causes) == ("translation", ())
-    assert "No run can do without one_configuration[translation]" in found.text()
+    for each in (found, own):
+        assert (each.job, each.causes) == ("translation", ())
+        assert (each.rows[0].row, each.rows[0].what) == ("one_configuration[translation]", module.UNKEPT)
+    workbench.formulation("mine", base="hadar.round")(lambda m, data: None)
+    hadars = workbench.chain(workbench.simulate("preset:hadar_example", "mine", until_s=200.0), "v100-0/0", 100.0)
+    assert {row.row: row.what for row in hadars.rows}["capacity[v100]"] == module.UNKEPT
     assert found.otherwise.startswith("vision would have both v100 then had it waited 1 h 2 min in place of 5 min")
     still = workbench.chain(run_of("hops"), "fast-0/0", 950.0)
     assert {row.verdict for row in still.rows} <= TRIED - {"cause"}

@@ -53,7 +53,7 @@ TRIES: Mapping[str, tuple[float, ...]] = {
 """What a parameter is multiplied by, in turn: both more and less of it may bring a job there, and yet more may not."""
 WHOLE = ("reward", "deadline")
 """What is another in the whole run when it is tried; all else from the decision on."""
-UNKEPT = "no run can do without it"  # more is given out than there is
+UNKEPT = "no run can do without it"  # more would be given out than there is, or a job may have
 UNTRIED = "not tried"
 RELAXED = 0.1
 """By how much a row is relaxed before it is left out, relative to its right side, at least to 1."""
@@ -233,7 +233,7 @@ def _first_of(rows: tuple[TriedRow, ...], made: str, still: str) -> DecisiveRow 
         count = len(tried) + len(unkept)
         among = "" if count == len(rows) else f" of the {count} that were tried"
         done = f"Each that binds was loosened or taken away from {made} on and the problem solved again: {still}"
-        why = f"N{needed[1:]}, as more would be given out than there is{alone}" if unkept else ""
+        why = f"N{needed[1:]}, as nobody could keep what is given out then{alone}" if unkept else ""
         text = ". ".join(filter(None, [f"no row alone{among}", done if tried else "", why]))
         return DecisiveRow("", text, rows) if count else None
     says = f" ({first.says})" if first.says else ""

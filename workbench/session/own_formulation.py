@@ -131,7 +131,7 @@ class OwnFormulation(Formulation[Data]):
             with quiet():
                 found = super().run(data, knobs, solver)
         except SolverFailedError as error:  # the base's reader names the base
-            raise SolverFailedError(self.name, error.value, error.expected) from error
+            raise type(error)(self.name, error.value, error.expected) from error
         finally:
             _BUILT.reset(token)
         if not built and found.solver != "none needed":

@@ -253,7 +253,18 @@ def test_what_an_own_objective_decided_is_not_told_by_the_papers() -> None:
     for job, binding in (("J3", f"it is in {best}"), ("J1", f"{best}, is without it")):
         told = workbench.explain(run, job, 10.0)
         assert told.binding == binding and "add up to m" not in told.text()
-    assert f"Of J3: it is in {best}." in workbench.chain(run, "v100-0/0", 10.0).links[-1].text
+    links = workbench.chain(run, "v100-0/0", 10.0, again=False).links
+    first = 'mine has an objective in the place of the paper\'s (8): "J3 first" (favour).'
+    assert f"Of J3: it is in {best}." in links[-1].text
+    assert links[0].text == f"{first} Numbers of the links are the paper's."
+
+    @workbench.formulation("mine", base="hadar.round")
+    def dear(m: Any, data: Any) -> None:
+        workbench.set_number(m.payoff, next(iter(m.OPTIONS)), 999.0)
+
+    told = workbench.explain(workbench.simulate("preset:hadar_example", "mine", until_s=300.0), "J1", 10.0)
+    assert told.binding.startswith("it is in the best answer by the objective of mine,")
+    assert "mine has other numbers in the paper's model (8)" in told.text() and "add up to m" not in told.text()
 
     @workbench.formulation("mine", base="hops.round")
     def most(m: Any, data: Any) -> None:

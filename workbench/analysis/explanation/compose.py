@@ -148,7 +148,8 @@ def _of_its_room(job_at: JobAtTime, statement: SolvedStatement | None) -> Explai
     explainer = find_explainer(job_at.run.scheduler, carried_by(job_at.run.scheduler))
     found = Explained() if explainer is None else explainer(job_at)
     base = None if statement is None else shipped_base(scheduler_of(job_at.run).instead)
-    if statement is None or base is None or not notes(statement.model).own_objective:
+    noted = None if statement is None else notes(statement.model)
+    if statement is None or base is None or noted is None or not (noted.own_objective or noted.other_numbers):
         return found
     tag = next(each.tag for each in equations(base.statement(job_at.run.knobs)) if each.sense)
     best = f"the best answer by the objective of {job_at.run.scheduler}, {statement.aim}"
@@ -158,11 +159,14 @@ def _of_its_room(job_at: JobAtTime, statement: SolvedStatement | None) -> Explai
         return instead if f"({tag})" in said else said
 
     binding = by_own(found.binding)
+    has = "an objective in the place of the paper's" if noted.own_objective else "other numbers in the paper's model"
+    says = f"{job_at.run.scheduler} has {has} ({tag}): {statement.aim}."
+    links = tuple(each._replace(text=each.text.replace(found.binding or "\0", binding)) for each in found.links)
     return replace(
         found,
-        sentences=(f"{job_at.run.scheduler} has an objective in the place of the paper's ({tag}): {statement.aim}.",),
+        sentences=(says,),
         binding=binding,
-        links=tuple(each._replace(text=each.text.replace(found.binding or "\0", binding)) for each in found.links),
+        links=(Link("objective", f"{says} Numbers of the links are the paper's."), *links) if links else (),
         not_on={kind: by_own(said, f"{best}, has it where it is") for kind, said in found.not_on.items()},
     )
 

@@ -67,4 +67,4 @@ class SolverFailedError(SolveError):
 
 
 class UnkeptError(SolverFailedError):
-    """An answer that nobody can keep: it takes more than there is."""
+    """An answer that nobody can keep: it takes more than there is, or than a job may have."""

@@ -34,7 +34,7 @@ from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.placement import FreeGpus
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import SolverFailedError
+from workbench.scheduling.solvers import SolverFailedError, UnkeptError
 
 NAME = "hadar.round"
 TOLERANCE = 1e-6
@@ -233,13 +233,13 @@ class HadarRound(Formulation[RoundInstance]):
 
 
 def report(data: RoundInstance, values: FloatArray) -> Result:
-    """The result of (options,) choices from 0 to 1; raises SolverFailedError if they break a limit."""
+    """The result of (options,) choices from 0 to 1; raises UnkeptError if they break a limit."""
     used = data.gpus.T @ values
     parts = np.bincount(data.job, values, minlength=len(data.jobs))
     for kind in np.flatnonzero(used > data.capacity + TOLERANCE * np.maximum(1, data.capacity))[:1].tolist():
-        raise SolverFailedError(NAME, f"{used[kind]:g} GPUs of {data.types[kind]}", f"at most {data.capacity[kind]}")
+        raise UnkeptError(NAME, f"{used[kind]:g} GPUs of {data.types[kind]}", f"at most {data.capacity[kind]}")
     for job in np.flatnonzero(parts > 1 + TOLERANCE)[:1].tolist():
-        raise SolverFailedError(NAME, f"{parts[job]:g} options of {data.jobs[job]}", "at most 1")
+        raise UnkeptError(NAME, f"{parts[job]:g} options of {data.jobs[job]}", "at most 1")
     choices: dict[str, dict[str, int] | None] = dict.fromkeys(data.jobs)
     numbers: dict[str, int | None] = dict.fromkeys(data.jobs)
     payoff = dict.fromkeys(data.jobs, 0.0)
