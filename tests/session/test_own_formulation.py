@@ -24,6 +24,7 @@ from workbench.papers.gavel.algorithms import large_programmes
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance
 from workbench.papers.hare.instance import HareInstance
+from workbench.papers.hops.formulations.round import HopsRound
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Formulation
 from workbench.scheduling.solvers import Method, Solver
@@ -248,6 +249,24 @@ def test_a_subclass() -> None:
     run = workbench.simulate(scenario, "mine", NOBODY_ELSE)
     assert run.decisions.loc[0, "objective"] == pytest.approx(0.35), "not by the inherited assembly"
     assert workbench.find_scheduler("mine").title == "Half of the time at most" and isinstance(Mine(), MaxMinFairness)
+
+    @workbench.formulation("mine")
+    class Two(HopsRound):
+        """Two jobs at most."""
+
+        def build(self, data: Any, knobs: Any) -> Any:
+            m = super().build(data, knobs)
+            m.two = pyo.Constraint(expr=sum(m.choose.values()) <= 2, doc="(ours) two at most")
+            return m
+
+    def two(m: Any, data: Any) -> None:
+        m.two = pyo.Constraint(expr=sum(m.choose.values()) <= 2)
+
+    declare(two, "changed", "hops.round")
+    one, other = (workbench.solve("preset:hops_example", name) for name in ("mine", "changed"))
+    assert one.objective == other.objective and one.warnings == (), "in the units of the paper"
+    run = workbench.simulate("preset:hops_example", "mine", until_s=300.0)
+    assert "(11)" in workbench.explain(run, run.timeline["job"].iloc[0], 100.0).binding, "by the paper's objective"
 
 
 def test_an_objective_by_which_nothing_runs_is_told() -> None:

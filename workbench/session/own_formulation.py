@@ -253,13 +253,29 @@ def subclassed(name: str, kind: type[Formulation[Any]]) -> Formulation[Any]:
     def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
         with mistakes(name), quiet():
             model = kind.build(self, data, knobs)
-        return _checked(name, model, not reads)
+        return _checked(
+            name, model, not reads and (base is None or own_data or _aim(model) != _aim(base.build(data, knobs)))
+        )
 
     title = title_of(kind) or name
-    shipped = next((each for each in kind.__mro__ if each.__module__.startswith("workbench.papers.")), None)
+    shipped: Any = next((each for each in kind.__mro__ if each.__module__.startswith("workbench.papers.")), None)
     base = shipped() if shipped is not None and "name" in vars(shipped) else None
+    own_data = shipped is None or kind.data is not shipped.data
     named: Any = type(kind.__name__, (kind,), {"name": name, "title": title, "__module__": kind.__module__})
     return _made(named(), {"build": build, "written": kind, "base": base})
+
+
+def _aim(model: Any) -> list[Any]:
+    """Of each active objective its sense, constant and coefficients by variable; itself where it is not linear."""
+    from pyomo.repn import generate_standard_repn
+
+    found: list[Any] = []
+    for each in objectives(model) if isinstance(model, pyo.ConcreteModel) else ():
+        terms = generate_standard_repn(each.expr, quadratic=False)
+        names = [variable.name for variable in terms.linear_vars]
+        linear = each.sense, terms.constant, dict(zip(names, terms.linear_coefs, strict=True))
+        found.append(linear if terms.is_linear() else each)
+    return found
 
 
 def _made(base: Formulation[Any], members: dict[str, Any]) -> Formulation[Any]:
