@@ -84,15 +84,19 @@ def _run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> int:
     """Exit code 1 if something comes out otherwise or cannot be computed, as without the authors' files; what comes out
-    the same is noted with the commit of today."""
+    the same is noted with the commit of today, at which it is not computed again."""
     results, at, wrong = KeptResults(args.out), commit(), 0
+    done, made = set(results.notes().itertuples(index=False, name=None)), dict[Cell, pd.DataFrame]()
     cells = {name: kept_cells(name, results) for name in chosen(tuple(args.names))}
     for name in (name for name, found in cells.items() if not found and args.names):
         sys.stdout.write(f"{name}: not checked, nothing is kept of it\n")
     for cell in (cell for found in cells.values() for cell in found):
+        if (cell.name, cell.size, cell.commit, at) in done and "+" not in at:
+            sys.stdout.write(f"{cell.name}, size {cell.size}, commit {cell.commit}: the same at {at} before\n")
+            continue
         kept = results.read(cell.name).query("size == @cell.size and seed == @cell.seed")
         try:
-            again = compute(cell)
+            again = made[one] if (one := cell._replace(commit="")) in made else made.setdefault(one, compute(cell))
             found = otherwise(*(_not_timed(cell.name, each) for each in (kept, again))) + _turned(
                 cell.name, kept, again
             )

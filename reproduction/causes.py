@@ -106,10 +106,7 @@ PAYOFF: Fields = {"mechanism: HadarE's payoff balanced (ours)": {"payoff": "bala
 NODES_RIVALS: Fields = {**PAYOFF, **_rivals(("Gavel's policy for the makespan", Line("Gavel", "gavel.makespan")))}
 HARE_LEAST = "weighted JCT, best of the others / Hare, least*"
 STRONGER_HOMO = _baseline("Sched_Homo takes the fastest GPUs", {"stronger": ("Sched_Homo",)})
-STRONGER: Fields = {
-    **_baseline("who fits passes in Gavel_FIFO", {"stronger": ("Gavel_FIFO",)}),
-    **STRONGER_HOMO,
-}
+STRONGER: Fields = {**_baseline("who fits passes in Gavel_FIFO", {"stronger": ("Gavel_FIFO",)}), **STRONGER_HOMO}
 SIA_RIVALS = _rivals(
     ("Sia's gains from a job's least size, as in its program", Line("Sia", "sia", {"from_least_size": True})),
     ("Gavel without the queue", Line("Gavel", "gavel.max_min_fairness", {"round_s": 300.0})),
@@ -144,11 +141,7 @@ def _trace(*measures: str, others: Fields | None = None) -> Causes:
 
 def _rounds(*measures: str, others: Fields | None = None, **base: Any) -> Causes:
     """Of a figure of Hare: into how many rounds jobs are cut, the scale, and the others."""
-    fields: Fields = {
-        **ROUNDS,
-        "scale: half of the paper's for a quarter": {"part": 0.5},
-        **(others or {}),
-    }
+    fields: Fields = {**ROUNDS, "scale: half of the paper's for a quarter": {"part": 0.5}, **(others or {})}
     return Causes("full", {"seeds": range(2), "part": 0.25, **base}, measures, fields)
 
 
@@ -232,10 +225,7 @@ GAPS: Mapping[str, Causes] = {
         {**SPEEDS, "setting: ten draws of jobs for three": {"seeds": range(10)}},
     ),
     "gavel.fig14": Causes(
-        "small",
-        {"single": (2.0,)},
-        ("mean JCT, *",),
-        {**SPEEDS, "setting: a higher load": {"single": (2.5,)}},
+        "small", {"single": (2.0,)}, ("mean JCT, *",), {**SPEEDS, "setting: a higher load": {"single": (2.5,)}}
     ),
     "gavel.fig16": _load("single", 0.7, 0.9, FIFO_RIVALS),
     "gavel.fig17": _load("single", 2.0, 2.5, FTF_RIVALS),
@@ -346,12 +336,7 @@ GAPS: Mapping[str, Causes] = {
         "full",
         {},
         ("* / Hops",),
-        {
-            **BELIEFS,
-            "mechanism: Sia's gangs split over nodes": {"split": True},
-            **MEDIAN_UP,
-            **SIA_RIVALS,
-        },
+        {**BELIEFS, "mechanism: Sia's gangs split over nodes": {"split": True}, **MEDIAN_UP, **SIA_RIVALS},
         SEEDS,
     ),
     "hops.fig6": Causes(

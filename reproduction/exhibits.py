@@ -102,8 +102,8 @@ class Exhibit:
         return self.compute is not None and (self.sizes is None or size in self.sizes)
 
     def told(self, seeds: int) -> int | str:
-        """What a table says of the seeds of a result."""
-        return seeds if self.seeded else "times of a machine" if self.timed == "*" else "deterministic"
+        """What a table says of the seeds of a result; seconds of a machine are of one run, and of no other machine."""
+        return seeds if self.seeded or self.timed == "*" else "deterministic"
 
     def is_timed(self, measure: str) -> bool:
         """Whether a measure is seconds of the machine it runs on."""

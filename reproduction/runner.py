@@ -82,10 +82,15 @@ def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list
 
 
 def kept_cells(name: str, results: KeptResults) -> list[Cell]:
-    """Of what is kept of an exhibit the seed that took least, for each size and commit."""
-    kept = results.read(name).sort_values(["cpu_s", "seed"], kind="stable").drop_duplicates(["size", "commit"])
-    columns = zip(*(kept[column].tolist() for column in ("size", "seed", "commit")), strict=True)
-    return [Cell(name, *row) for row in columns]
+    """Of what is kept of an exhibit a seed for each size and commit: one that is chosen already for another commit that
+    it has measures of, else the one that took least."""
+    kept = results.read(name)[["size", "commit", "seed", "cpu_s"]].drop_duplicates()
+    found: list[Cell] = []
+    for (size, at), of in sorted(kept.groupby(["size", "commit"]), key=lambda each: (len(each[1]), each[0])):
+        chosen = of["seed"].isin([cell.seed for cell in found if cell.size == size])
+        first = of.assign(other=~chosen).sort_values(["other", "cpu_s", "seed"], kind="stable")
+        found.append(Cell(name, str(size), int(first["seed"].iloc[0]), str(at)))
+    return found
 
 
 def otherwise(kept: pd.DataFrame, again: pd.DataFrame) -> list[str]:

@@ -7,33 +7,32 @@ were tried before is a measure. What an instance is and what is looked at stands
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from reproduction.figure import Entry, PaperFigure
 from workbench.scenario.scenario import Scenario
 
 
-class Smallest(NamedTuple):
-    """value: what the claim bounds, as found in `example`; tried: instances before it, in which the claim held."""
+class Looked(NamedTuple):
+    """An instance that was looked at. value: what the claim bounds; example: what breaks it, empty where it holds."""
 
-    example: str
     jobs: int
     gpus: int
     value: float
-    tried: int
+    example: str
 
-    def figure(self, name: str, title: str, claim: str, source: str) -> PaperFigure:
-        """As rows, the first one of what the claim bounds."""
-        told = f"{self.example}."
-        rows = (
-            Entry(claim, "1", None, self.value, told, source),
-            Entry("jobs of the smallest counterexample", "jobs", None, float(self.jobs), told, "ours"),
-            Entry("GPUs of the smallest counterexample", "GPUs", None, float(self.gpus), told, "ours"),
-            Entry(
-                "instances in which it held before", "instances", None, float(self.tried), "All smaller ones.", "ours"
-            ),
-        )
-        return PaperFigure(name, title, rows)
+
+def smallest(name: str, title: str, claim: str, source: str, looked: Iterable[Looked]) -> PaperFigure:
+    """The first that breaks the claim, as rows, of which the first one is of what the claim bounds."""
+    tried, (jobs, gpus, value, example) = next(each for each in enumerate(looked) if each[1].example)
+    rows = [
+        Entry(claim, "1", None, value, f"{example}.", source),
+        Entry("jobs of the smallest counterexample", "jobs", None, float(jobs), f"{example}.", "ours"),
+        Entry("GPUs of the smallest counterexample", "GPUs", None, float(gpus), f"{example}.", "ours"),
+        Entry("instances in which it held before", "instances", None, float(tried), "All smaller ones.", "ours"),
+    ]
+    return PaperFigure(name, title, tuple(rows))
 
 
 def one_gpu(minutes: tuple[int, ...], arrivals: tuple[int, ...], **others: Any) -> Scenario:

@@ -13,6 +13,10 @@ from workbench.scheduling.contract import Scheduler
 from workbench.session.api import snapshot_at
 from workbench.session.registry import find_scheduler
 
+TITLE = "CPU time of a decision"
+AXES = {"x_title": "Active jobs (logarithmic)", "y_title": "CPU time (s, logarithmic)", "log_x": True, "log_y": True}
+"""Of a chart of it by jobs."""
+
 
 def decision_s(scenario: Scenario, scheduler: str | Scheduler, given: Mapping[str, Any]) -> float:
     """CPU seconds of this process for the first decision; the snapshot is made before. given: knobs."""

@@ -59,10 +59,7 @@ EXHIBITS = (
         scale=drawn_scale,
     ),
     Exhibit(
-        "fig6b",
-        "Submission control cuts the longest profiling delay from 2,105 to 960 s",
-        figure_6b,
-        scale=drawn_scale,
+        "fig6b", "Submission control cuts the longest profiling delay from 2,105 to 960 s", figure_6b, scale=drawn_scale
     ),
     Exhibit(
         "fig6c",

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHRONUS, HOUR, bars, drawn, mean, row, said, sweep, values
+from reproduction.chronus.lines import CHRONUS, HOUR, bars, chart_of, drawn, mean, ratio, row, said, sweep
 from reproduction.chronus.missed import SAME, Gap
 from reproduction.chronus.settings import NODE_GPUS, ChronusSize, WorkloadSetting, at, origin
 from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.line import Line
-from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.base.errors import counted
 from workbench.papers.chronus.algorithms.consolidation import round_up
 
@@ -36,12 +34,11 @@ def _points(size: ChronusSize, lines: Mapping[str, Line]) -> _Points:
 
 def _panels(found: pd.DataFrame, every: _Points, what: str) -> Mapping[str, Plot]:
     names = {key: (key[0], f"{100 * key[1]:g} %") for key in every}
-    options: dict[str, Any] = {"x_title": "Hostile among jobs of several GPUs"}
-    jct = {**options, "title": f"{what}: best effort", "y_title": "Mean JCT (h)"}
-    misses = {**options, "title": f"{what}: misses", "y_title": MISSES}
+    misses, jct_h = bars(found, "weighted_miss_rate", names), bars(found, "best_effort_jct_s", names, 1 / HOUR)
+    hostile = "Hostile among jobs of several GPUs"
     panels = {
-        "a": Plot(bars(found, "weighted_miss_rate", names), grouped_bars, misses),
-        "b": Plot(bars(found, "best_effort_jct_s", names, 1 / HOUR), grouped_bars, jct),
+        "a": chart_of(misses, f"{what}: misses", hostile),
+        "b": chart_of(jct_h, f"{what}: best effort", hostile, "Mean JCT (h)"),
     }
     return drawn(panels)
 
@@ -55,28 +52,16 @@ def _rows(found: pd.DataFrame, every: _Points, why: Callable[[str, float], str])
     ]  # fmt: skip
 
 
-def _jct_ratio(found: pd.DataFrame, above: tuple[str, float], below: tuple[str, float]) -> list[float]:
-    pairs = zip(values(found, above, "best_effort_jct_s"), values(found, below, "best_effort_jct_s"), strict=True)
-    return [up / down for up, down in pairs]
-
-
 def figure_8a(size: ChronusSize) -> PaperFigure:
     """Round-up on and off."""
     every = _points(size, ROUNDING)
     found = sweep(every, size.seeds)
     rows = _rows(found, every, lambda _, share: _why_rounded(found, at(size, hostile=share), size.seeds))
     for share in size.hostile:
-        ratio = _jct_ratio(found, (ON, share), (OFF, share))
-        rows.append(
-            Entry(
-                f"{JCT}, {100 * share:g} % hostile, with / without round-up",
-                "1",
-                None,
-                sum(ratio) / len(ratio),
-                f"{said(ratio)} The paper draws it and says nothing of it. {_longer(found, (ON, share), (OFF, share))}",
-                SECTION,
-            )
-        )
+        jct = ratio(found, (ON, share), (OFF, share))
+        why = f"{said(jct)} The paper draws it and says nothing of it. {_longer(found, (ON, share), (OFF, share))}"
+        measure = f"{JCT}, {100 * share:g} % hostile, with / without round-up"
+        rows.append(Entry(measure, "1", None, sum(jct) / len(jct), why, SECTION))
     return PaperFigure("Fig. 8a", "Round-up", tuple(rows), _panels(found, every, "Round-up"))
 
 
@@ -162,19 +147,14 @@ def figure_8b(size: ChronusSize) -> PaperFigure:
     for share in size.hostile:
         facts = _best_effort(at(size, hostile=share), size.seeds)
         for name in (QUASI, SEARCH):
-            ratio = _jct_ratio(found, (name, share), (CONSOLIDATED, share))
-            rows.append(
-                Entry(
-                    f"{JCT}, {100 * share:g} % hostile, {name} / {CONSOLIDATED}",
-                    "1",
-                    None,
-                    sum(ratio) / len(ratio),
-                    f"{said(ratio)} The paper: below 1, lowest with local search, no number; here below 1 in "
-                    f"{sum(one < 1 - SAME for one in ratio)} of {counted(len(ratio), 'seed')}. "
-                    f"{_longer(found, (name, share), (CONSOLIDATED, share))} {facts} {origin(at(size))}.",
-                    SECTION,
-                )
+            jct = ratio(found, (name, share), (CONSOLIDATED, share))
+            why = (
+                f"{said(jct)} The paper: below 1, lowest with local search, no number; here below 1 in "
+                f"{sum(one < 1 - SAME for one in jct)} of {counted(len(jct), 'seed')}. "
+                f"{_longer(found, (name, share), (CONSOLIDATED, share))} {facts} {origin(at(size))}."
             )
+            measure = f"{JCT}, {100 * share:g} % hostile, {name} / {CONSOLIDATED}"
+            rows.append(Entry(measure, "1", None, sum(jct) / len(jct), why, SECTION))
     return PaperFigure("Fig. 8b", "Placement of best effort", tuple(rows), _panels(found, every, "Placement"))
 
 

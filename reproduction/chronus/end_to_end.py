@@ -15,23 +15,23 @@ from reproduction.chronus.lines import (
     CODED,
     EDF,
     GENIE,
+    HOUR,
     KNOWN,
     OTHERS,
     bars,
+    chart_of,
     drawn,
     mean,
     points,
+    ratio,
     row,
     said,
     sweep,
-    values,
 )
 from reproduction.chronus.profiler import HEADROOM
 from reproduction.chronus.settings import TRACES, ChronusSize, WorkloadSetting, at, origin
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure
 from reproduction.line import Line, rivalled
-from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.analysis.charts.curves import curve
 
 SECTION = "5.4"
 MISSES, JCT = "wDMR", "JCT of best effort"
@@ -64,12 +64,6 @@ def workloads(size: ChronusSize) -> dict[tuple[str, str], tuple[WorkloadSetting,
     }
 
 
-def ratio(found: pd.DataFrame, x: str, name: str, below: str, measure: str) -> list[float]:
-    """One scheduler over another, seed by seed; NaN where the other's is 0 or one is unknown."""
-    pairs = zip(values(found, (name, x), measure), values(found, (below, x), measure), strict=True)
-    return [up / down if down else math.nan for up, down in pairs]
-
-
 def _mean(numbers: list[float]) -> float:
     known = [value for value in numbers if not math.isnan(value)]
     return sum(known) / len(known) if known else math.nan
@@ -84,52 +78,28 @@ def _misses(found: pd.DataFrame, every: _Points, why: Mapping[str, str]) -> list
 
 
 def _jct(found: pd.DataFrame, xs: list[str]) -> list[Entry]:
-    rows = []
+    paper, rows = "The paper, drawn: above 1 for all six others, Themis as in Gavel.", []
     for x in xs:
         for line in ALL[1:]:
-            numbers = ratio(found, x, line.name, CHRONUS.name, "best_effort_jct_s")
-            rows.append(
-                Entry(
-                    f"{JCT}, {x}, {line.name} / Chronus",
-                    "1",
-                    None,
-                    _mean(numbers),
-                    f"{said(numbers)} The paper, drawn: above 1 for all six others, Themis as in Gavel.",
-                    SECTION,
-                )
-            )
+            numbers = ratio(found, (line.name, x), (CHRONUS.name, x))
+            measure = f"{JCT}, {x}, {line.name} / Chronus"
+            rows.append(Entry(measure, "1", None, _mean(numbers), f"{said(numbers)} {paper}", SECTION))
     return rows
 
 
-def _lead(found: pd.DataFrame, xs: list[str], names: tuple[str, ...]) -> list[Entry]:
-    """How Chronus stands to the best of the six."""
+def _lead(found: pd.DataFrame, xs: list[str]) -> list[Entry]:
+    """How Chronus stands to the best of the six, profiles charged and run times known."""
+    best = "The paper says that Chronus always is the best: above 0. On the authors' own files: 5.4 trace."
     rows = []
-    for name in names:
+    for name in (CHRONUS.name, KNOWN.name):
         gaps = [
             min(mean(found, (other.name, x), "weighted_miss_rate") for other in OTHERS)
             - mean(found, (name, x), "weighted_miss_rate")
             for x in xs
         ]
-        rows.append(
-            Entry(
-                f"{MISSES}, best of the six - {name}, least over all points",
-                "1",
-                None,
-                min(gaps),
-                "The paper says that Chronus always is the best: above 0. On the authors' own files: 5.4 trace.",
-                SECTION,
-            )
-        )
-        rows.append(
-            Entry(
-                f"{MISSES}, best of the six - {name}, greatest over all points",
-                "1",
-                None,
-                max(gaps),
-                f"Lowest or not, over {len(xs)} points.",
-                SECTION,
-            )
-        )
+        of = f"{MISSES}, best of the six - {name}, {{}} over all points".format
+        rows.append(Entry(of("least"), "1", None, min(gaps), best, SECTION))
+        rows.append(Entry(of("greatest"), "1", None, max(gaps), f"Lowest or not, over {len(xs)} points.", SECTION))
     return rows
 
 
@@ -140,19 +110,12 @@ def figure_9ab(size: ChronusSize) -> PaperFigure:
     xs = [_name(trace, workload) for trace in size.traces for workload in WORKLOADS]
     why = {_name(trace, workload): SAYS[workload] for trace in size.traces for workload in WORKLOADS}
     mixed = [x for x in xs if not x.endswith("SLO")]
-    rows = (*_misses(found, every, why), *_lead(found, xs, (CHRONUS.name, KNOWN.name)), *_jct(found, mixed))
-    options = {"x_title": "Workload", "height": 340}
+    rows = (*_misses(found, every, why), *_lead(found, xs), *_jct(found, mixed))
+    misses = bars(found, "weighted_miss_rate", {key: key for key in every})
+    jct_h = bars(found, "best_effort_jct_s", {key: key for key in every if key[1] in mixed}, 1 / HOUR)
     panels = {
-        "a": Plot(
-            bars(found, "weighted_miss_rate", {key: key for key in every}),
-            grouped_bars,
-            {**options, "title": "Weighted deadline miss rate", "y_title": MISSES},
-        ),
-        "b": Plot(
-            bars(found, "best_effort_jct_s", {key: key for key in every if key[1] in mixed}, 1 / 3600),
-            grouped_bars,
-            {**options, "title": "Best effort", "y_title": "Mean JCT (h)"},
-        ),
+        "a": chart_of(misses, "Weighted deadline miss rate", "Workload", height=340),
+        "b": chart_of(jct_h, "Best effort", "Workload", "Mean JCT (h)", height=340),
     }
     return PaperFigure("Fig. 9a-b", "Schedulers on the workloads", rows, drawn(panels))
 
@@ -166,43 +129,27 @@ def figure_9cf(size: ChronusSize) -> PaperFigure:
         for line in schedulers(size)
     }
     found = sweep(every, size.seeds)
-    rows = _lead(found, list(dict.fromkeys(x for _, x in every)), (CHRONUS.name, KNOWN.name))
+    rows = _lead(found, list(dict.fromkeys(x for _, x in every)))
     panels = {}
     for trace, letters in zip(size.traces, ("ce", "df"), strict=False):
         xs = [f"{trace}_MIX2 at {density} %" for density in size.densities]
         why = dict.fromkeys(xs, "The paper, drawn: it grows with density for all.")
         of_trace = {key: point for key, point in every.items() if key[1] in xs}
         rows += [*_misses(found, of_trace, why), *_jct(found, xs)]
-        more = {
-            line.name: mean(found, (line.name, xs[-1]), "weighted_miss_rate")
-            - mean(found, (line.name, xs[0]), "weighted_miss_rate")
-            for line in ALL
-        }
-        rows += [
-            Entry(
-                f"{MISSES}, {trace}_MIX2, {size.densities[-1]} % - {size.densities[0]} %, {name}",
-                "1",
-                None,
-                gap,
-                "The paper: above 0 for all.",
-                SECTION,
-            )
-            for name, gap in more.items()
-        ]
+        for name in (line.name for line in ALL):
+            first, *_, last = (mean(found, (name, x), "weighted_miss_rate") for x in xs)
+            measure = f"{MISSES}, {trace}_MIX2, {size.densities[-1]} % - {size.densities[0]} %, {name}"
+            rows.append(Entry(measure, "1", None, last - first, "The paper: above 0 for all.", SECTION))
         names = {
             (line.name, x): (line.name, density) for line in ALL for density, x in zip(size.densities, xs, strict=True)
         }
-        options: dict[str, Any] = {"x_title": "Job density (%)"}
-        panels[letters[0]] = Plot(
-            points(found, "weighted_miss_rate", names).drop(columns=["low", "high"]),
-            curve,
-            {**options, "title": f"{trace}_MIX2: misses", "y_title": MISSES},
+        misses, jct_h = (
+            points(found, measure, names, scale).drop(columns=["low", "high"])
+            for measure, scale in (("weighted_miss_rate", 1.0), ("best_effort_jct_s", 1 / HOUR))
         )
-        panels[letters[1]] = Plot(
-            points(found, "best_effort_jct_s", names, 1 / 3600).drop(columns=["low", "high"]),
-            curve,
-            {**options, "title": f"{trace}_MIX2: best effort", "y_title": "Mean JCT (h)"},
-        )
+        density = "Job density (%)"
+        panels[letters[0]] = chart_of(misses, f"{trace}_MIX2: misses", density)
+        panels[letters[1]] = chart_of(jct_h, f"{trace}_MIX2: best effort", density, "Mean JCT (h)")
     return PaperFigure("Fig. 9c-f", "Job density", tuple(rows), drawn(panels))
 
 

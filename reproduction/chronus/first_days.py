@@ -18,12 +18,10 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHARGED, CHRONUS, EDF, GENIE, KNOWN, PAPERS_THEMIS, THEMIS
+from reproduction.chronus.lines import CHARGED, CHRONUS, EDF, GENIE, KNOWN, PAPERS_THEMIS, THEMIS, chart_of
 from reproduction.chronus.settings import DAY, NODE_GPUS, ChronusSize
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure
 from reproduction.line import Line
-from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import summary
 from workbench.scenario import traces
 from workbench.scenario.presets.parts import HOUR
@@ -121,8 +119,8 @@ def figure_5(size: ChronusSize) -> PaperFigure:
         Entry("GPUs asked for, busiest hour / mean hour", "1", None, float(asked.max() / asked.mean()), why, "4.1"),
     )
     frame = pd.DataFrame({"line": "P_MIX2", "x": [float(hour) for hour in hours], "y": asked.to_numpy(dtype=float)})
-    options = {"title": "GPUs asked for", "x_title": "Hour", "y_title": "GPUs", "dots": False}
-    return PaperFigure("Fig. 5b", "Bursts of submissions", rows, {"b": Plot(frame, curve, options)})
+    panel = chart_of(frame, "GPUs asked for", "Hour", "GPUs", dots=False)
+    return PaperFigure("Fig. 5b", "Bursts of submissions", rows, {"b": panel})
 
 
 def days_scale(size: ChronusSize) -> str:
@@ -156,19 +154,11 @@ def first_days(size: ChronusSize) -> PaperFigure:
             if not math.isnan(float(values[name]))
         ]
         why = ". ".join([CHARGED.get(str(values["line"]), "Run times known"), ", ".join(told)]).removesuffix(". ")
-        rows.append(
-            Entry(
-                f"wDMR, {values['workload']}, {values['line']}",
-                "1",
-                None,
-                float(values["weighted_miss_rate"]),
-                f"{why}.",
-                "5.4",
-            )
-        )
+        measure, ours = f"wDMR, {values['workload']}, {values['line']}", float(values["weighted_miss_rate"])
+        rows.append(Entry(measure, "1", None, ours, f"{why}.", "5.4"))
     bars = table.rename(columns={"line": "series", "workload": "group", "weighted_miss_rate": "value"})
     bars = bars[["series", "group", "value"]].assign(low=bars["value"], high=bars["value"])
-    options = {"title": "Weighted deadline miss rate", "x_title": "The authors' files", "y_title": "wDMR"}
+    panel = chart_of(bars, "Weighted deadline miss rate", "The authors' files")
     jobs = SPANS[(seed if size.public else 0) % len(SPANS)][1] * nodes
     title = f"The authors' Philly files, {DAYS} days, {jobs:,} jobs on {nodes} nodes of {NODE_GPUS} GPUs"
-    return PaperFigure("5.4 trace", title, tuple(rows), {"a": Plot(bars, grouped_bars, options)})
+    return PaperFigure("5.4 trace", title, tuple(rows), {"a": panel})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 from reproduction.figure import PaperFigure
-from reproduction.smallest import Smallest, one_gpu
+from reproduction.smallest import Looked, one_gpu, smallest
 from workbench.analysis.metrics import summary
 from workbench.session.api import simulate
 
@@ -24,22 +25,22 @@ def broken(minutes: tuple[int, ...], deadlines: tuple[int, ...], arrivals: tuple
 
 def guarantee(size: Any) -> PaperFigure:
     """Chronus guarantees deadlines by whole leases and leaves out what a restart costs."""
-    tried, leases = 0, [LEASE_MIN * count for count in range(1, 4)]
-    for jobs in range(1, 3):
-        choices = product(
-            product(leases, repeat=jobs), product(leases, repeat=jobs), product((0, LEASE_MIN), repeat=jobs)
-        )
-        for minutes, deadlines, arrivals in sorted(choices, key=lambda each: (sum(each[0]), each)):
-            if any(length > most for length, most in zip(minutes, deadlines, strict=True)):
-                continue
-            late = broken(minutes, deadlines, arrivals, 30.0)
-            if late:
-                held = broken(minutes, deadlines, arrivals, 0.0)
-                example = (
-                    f"one GPU, jobs of {minutes} minutes that come at {arrivals} with {deadlines} minutes to go: "
-                    f"{late} late with 30 s a restart, {held} without"
-                )
-                found = Smallest(example, jobs, 1, float(late), tried)
-                return found.figure("Guarantee", "A guarantee is broken", "guaranteed jobs that are late", "3.3")
-            tried += 1
-    raise AssertionError("the search ends at a counterexample")
+    leases = [LEASE_MIN * count for count in range(1, 4)]
+
+    def looked() -> Iterator[Looked]:
+        for jobs in range(1, 3):
+            spans = product(leases, repeat=jobs)
+            choices = product(spans, product(leases, repeat=jobs), product((0, LEASE_MIN), repeat=jobs))
+            for minutes, deadlines, arrivals in sorted(choices, key=lambda each: (sum(each[0]), each)):
+                if any(length > most for length, most in zip(minutes, deadlines, strict=True)):
+                    continue
+                late, told = broken(minutes, deadlines, arrivals, 30.0), ""
+                if late:
+                    held = broken(minutes, deadlines, arrivals, 0.0)
+                    told = (
+                        f"one GPU, jobs of {minutes} minutes that come at {arrivals} with {deadlines} minutes to go: "
+                        f"{late} late with 30 s a restart, {held} without"
+                    )
+                yield Looked(jobs, 1, float(late), told)
+
+    return smallest("Guarantee", "A guarantee is broken", "guaranteed jobs that are late", "3.3", looked())

@@ -8,12 +8,10 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHRONUS, bars, mean, points, row, said, sweep, values
+from reproduction.chronus.lines import CHRONUS, bars, chart_of, mean, points, ratio, row, said, sweep
 from reproduction.chronus.settings import NODE_GPUS, ChronusSize, WorkloadSetting, at, origin
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure
 from reproduction.line import Line
-from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.analysis.charts.curves import curve
 from workbench.papers.chronus.knobs import SUBMISSION_GPUS
 
 SECTION = "5.1"
@@ -65,27 +63,14 @@ def figure_6a(size: ChronusSize) -> PaperFigure:
             why = _why(name, mean(found, name, measure), mean(found, ROOMY, measure))
             rows.append(row(found, name, measure, f"{label}, {name}", why, SECTION, unit, printed))
     rows.append(
-        Entry(
-            f"{MISSES}, {DYNAMIC} / best fixed size",
-            "1",
-            None,
-            _over_best(found, every),
-            f"In the paper the dynamic size has the lowest: at most 1. {origin(_mixed(size))}.",
-            SECTION,
-        )
-    )
+        Entry(f"{MISSES}, {DYNAMIC} / best fixed size", "1", None, _over_best(found, every),
+            f"In the paper the dynamic size has the lowest: at most 1. {origin(_mixed(size))}.", SECTION)
+    )  # fmt: skip
     delay = {name: ("mean delay", name) for name in every}
+    misses = bars(found, "weighted_miss_rate", {name: (MISSES, name) for name in every})
     panels = {
-        "a": Plot(
-            bars(found, "weighted_miss_rate", {name: (MISSES, name) for name in every}),
-            grouped_bars,
-            {"title": "Size of the profiling cluster", "x_title": "Size", "y_title": MISSES},
-        ),
-        "b": Plot(
-            bars(found, "mean_profiling_delay_s", delay),
-            grouped_bars,
-            {"title": "Delay before profiling", "x_title": "Size", "y_title": "Delay (s)"},
-        ),
+        "a": chart_of(misses, "Size of the profiling cluster", "Size"),
+        "b": chart_of(bars(found, "mean_profiling_delay_s", delay), "Delay before profiling", "Size", "Delay (s)"),
     }
     return PaperFigure("Fig. 6a", "Size of the profiling cluster", tuple(rows), panels)
 
@@ -120,37 +105,19 @@ def figure_6b(size: ChronusSize) -> PaperFigure:
         label = f"longest profiling delay, {name} submission control"
         rows.append(row(found, name, "max_profiling_delay_s", label, why, SECTION, "s", paper))
         rows.append(
-            Entry(
-                f"profiling delay, mean, {name} submission control",
-                "s",
-                None,
-                mean(found, name, "mean_profiling_delay_s"),
-                "The paper draws the distribution.",
-                SECTION,
-            )
-        )
-    ratio = [
-        b / a
-        for a, b in zip(*(values(found, name, "max_profiling_delay_s") for name in (FREE, CONTROLLED)), strict=True)
-    ]
+            Entry(f"profiling delay, mean, {name} submission control", "s", None,
+                mean(found, name, "mean_profiling_delay_s"), "The paper draws the distribution.", SECTION)
+        )  # fmt: skip
+    longer = ratio(found, CONTROLLED, FREE, "max_profiling_delay_s")
     rows.append(
-        Entry(
-            f"longest profiling delay, {CONTROLLED} / {FREE}",
-            "1",
-            LONGEST_CONTROLLED_S / LONGEST_FREE_S,
-            sum(ratio) / len(ratio),
-            f"{said(ratio)} The paper: below 1. Here {100 * _batches_over(setting, size.seeds):.0f} % of the batches "
+        Entry(f"longest profiling delay, {CONTROLLED} / {FREE}", "1", LONGEST_CONTROLLED_S / LONGEST_FREE_S,
+            sum(longer) / len(longer),
+            f"{said(longer)} The paper: below 1. Here {100 * _batches_over(setting, size.seeds):.0f} % of the batches "
             f"that a user submits at once ask for more than {QUOTA_GPUS} GPUs, so that submission control has little "
-            "to do.",
-            SECTION,
-        )
-    )
-    names = {name: ("longest", name) for name in every}
-    panel = Plot(
-        bars(found, "max_profiling_delay_s", names),
-        grouped_bars,
-        {"title": "Submission control", "x_title": "Submission control", "y_title": "Longest delay (s)"},
-    )
+            "to do.", SECTION)
+    )  # fmt: skip
+    longest = bars(found, "max_profiling_delay_s", {name: ("longest", name) for name in every})
+    panel = chart_of(longest, "Submission control", "Submission control", "Longest delay (s)")
     return PaperFigure("Fig. 6b", "Submission control", tuple(rows), {"a": panel})
 
 
@@ -172,23 +139,14 @@ def figure_6c(size: ChronusSize) -> PaperFigure:
             "The paper draws it: falls with more GPUs; dynamic is slightly above SRTF.", SECTION, "s")
         for name in every
     ]  # fmt: skip
-    ratio, with_more = (mean(found, x, "short_jct_s") / mean(found, SHORTEST, "short_jct_s") for x in (DYNAMIC, ROOMY))
+    over, with_more = (mean(found, x, "short_jct_s") / mean(found, SHORTEST, "short_jct_s") for x in (DYNAMIC, ROOMY))
     rows.append(
-        Entry(
-            "JCT of short jobs, dynamic / SRTF",
-            "1",
-            None,
-            ratio,
+        Entry("JCT of short jobs, dynamic / SRTF", "1", None, over,
             "The paper: slightly above 1; here the line of the profiling cluster adds to it: "
-            f"with {HEADROOM:g} times its GPUs {with_more:.2f}.",
-            SECTION,
-        )
-    )
-    panel = Plot(
-        bars(found, "short_jct_s", {name: ("short jobs", name) for name in every}),
-        grouped_bars,
-        {"title": "Short jobs", "x_title": "Size", "y_title": "Mean JCT (s)"},
-    )
+            f"with {HEADROOM:g} times its GPUs {with_more:.2f}.", SECTION)
+    )  # fmt: skip
+    short = bars(found, "short_jct_s", {name: ("short jobs", name) for name in every})
+    panel = chart_of(short, "Short jobs", "Size", "Mean JCT (s)")
     return PaperFigure("Fig. 6c", "Short jobs", tuple(rows), {"a": panel})
 
 
@@ -208,9 +166,6 @@ def figure_6d(size: ChronusSize) -> PaperFigure:
         why = f"{broken:.1f} guarantees broken; the paper draws it: robust below 40 %."
         rows.append(row(found, at_point, "weighted_miss_rate", label, why, SECTION))
     names = {key: (f"{size.traces[0]}_{key[0].upper()}", 100 * key[1]) for key in every}
-    panel = Plot(
-        points(found, "weighted_miss_rate", names),
-        curve,
-        {"title": "Errors of profiled run times", "x_title": "Standard deviation (%)", "y_title": MISSES},
-    )
+    frame = points(found, "weighted_miss_rate", names)
+    panel = chart_of(frame, "Errors of profiled run times", "Standard deviation (%)")
     return PaperFigure("Fig. 6d", "Errors of the profiler", tuple(rows), {"a": panel})

@@ -6,13 +6,11 @@ import math
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHRONUS, CODED, HOUR, bars, mean, points, row, sweep
+from reproduction.chronus.lines import CHRONUS, CODED, HOUR, bars, chart_of, mean, points, row, sweep
 from reproduction.chronus.missed import PARTS, SAME, Gap
 from reproduction.chronus.settings import ChronusSize, WorkloadSetting, at, origin, times
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure
 from reproduction.line import Line
-from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.analysis.charts.curves import curve
 
 SECTION = "5.2"
 BEST_EFFORT_LEASE_S = 300
@@ -42,22 +40,12 @@ def figure_7a(size: ChronusSize) -> PaperFigure:
         rows.append(row(found, minutes, "best_effort_jct_s", label, why, SECTION, "h", scale=1 / HOUR))
     best = min(every, key=lambda minutes: mean(found, minutes, "weighted_miss_rate"))
     rows.append(
-        Entry(
-            "length of the lease with the lowest wDMR",
-            "min",
-            20.0,
-            float(best),
+        Entry("length of the lease with the lowest wDMR", "min", 20.0, float(best),
             f"The paper: 15 to 30 min. Here a job runs for {_mean_runtime_s(setting, size.seeds) / HOUR:.1f} h on "
-            f"average and is resumed in 30 s. {origin(setting)}.",
-            SECTION,
-        )
-    )
+            f"average and is resumed in 30 s. {origin(setting)}.", SECTION)
+    )  # fmt: skip
     names = {minutes: (MISSES, minutes) for minutes in every}
-    panel = Plot(
-        points(found, "weighted_miss_rate", names),
-        curve,
-        {"title": "Length of SLO leases", "x_title": "Lease (min)", "y_title": MISSES},
-    )
+    panel = chart_of(points(found, "weighted_miss_rate", names), "Length of SLO leases", "Lease (min)")
     return PaperFigure("Fig. 7a", "Length of SLO leases", tuple(rows), {"a": panel})
 
 
@@ -90,7 +78,7 @@ def figure_7b(size: ChronusSize) -> PaperFigure:
         for name in every
     ]
     frame = bars(found, "soft_miss_rate", {name: ("soft", name) for name in every})
-    panel = Plot(frame, grouped_bars, {"title": "Objective", "x_title": "Plan", "y_title": "wDMR of soft jobs"})
+    panel = chart_of(frame, "Objective", "Plan", "wDMR of soft jobs")
     return PaperFigure("Fig. 7b", "Objective against feasibility", tuple(rows), {"a": panel})
 
 
@@ -137,7 +125,7 @@ def figure_7c(size: ChronusSize) -> PaperFigure:
         label = f"{MISSES} of the unguaranteed, {name}"
         rows.append(row(found, name, "unguaranteed_miss_rate", label, why, SECTION))
     frame = bars(found, "unguaranteed_miss_rate", {name: ("unguaranteed", name) for name in every})
-    panel = Plot(frame, grouped_bars, {"title": "Jobs without a guarantee", "x_title": "Workload", "y_title": MISSES})
+    panel = chart_of(frame, "Jobs without a guarantee", "Workload")
     return PaperFigure("Fig. 7c", "Jobs without a guarantee", tuple(rows), {"a": panel})
 
 
@@ -153,19 +141,9 @@ def figure_7d(size: ChronusSize) -> PaperFigure:
     ]  # fmt: skip
     slowest = max(every, key=lambda scale: mean(found, scale, "plan_s"))
     rows.append(
-        Entry(
-            "longest plan of all",
-            "s",
-            LONGEST_S,
-            mean(found, slowest, "plan_s"),
-            f"The paper's is an upper limit: less than. {origin(every[slowest][0])}.",
-            SECTION,
-        )
-    )
+        Entry("longest plan of all", "s", LONGEST_S, mean(found, slowest, "plan_s"),
+            f"The paper's is an upper limit: less than. {origin(every[slowest][0])}.", SECTION)
+    )  # fmt: skip
     names = {scale: ("longest plan", setting.nodes * 8) for scale, (setting, _) in every.items()}
-    panel = Plot(
-        points(found, "plan_s", names),
-        curve,
-        {"title": "Latency of plans", "x_title": "GPUs", "y_title": "Seconds", "whole_x": True},
-    )
+    panel = chart_of(points(found, "plan_s", names), "Latency of plans", "GPUs", "Seconds", whole_x=True)
     return PaperFigure("Fig. 7d", "Latency of plans", tuple(rows), {"a": panel})

@@ -63,11 +63,7 @@ EXHIBITS = (
         scale=simulated_scale,
     ),
     Exhibit(
-        "fig9",
-        "LAS, jobs of several GPUs: mean JCT up to 2.2 times lower",
-        figure_9,
-        LOADS,
-        scale=simulated_scale,
+        "fig9", "LAS, jobs of several GPUs: mean JCT up to 2.2 times lower", figure_9, LOADS, scale=simulated_scale
     ),
     Exhibit(
         "fig10",
@@ -135,13 +131,7 @@ EXHIBITS = (
         (CURVE, Claim("mean finish-time fairness*", ">", 1)),
         scale=simulated_scale,
     ),
-    Exhibit(
-        "fig18",
-        "FIFO, several GPUs: lower JCT, space sharing 1.1 times",
-        figure_18,
-        LOADS,
-        scale=simulated_scale,
-    ),
+    Exhibit("fig18", "FIFO, several GPUs: lower JCT, space sharing 1.1 times", figure_18, LOADS, scale=simulated_scale),
     Exhibit(
         "fig19",
         "Makespan: FIFO 2.5 times, Gandiva 1.4 times as long; 8 % less with space sharing",

@@ -50,14 +50,7 @@ def table_3(size: GavelSize) -> PaperFigure:
     rows: tuple[Entry, ...] = (
         Entry("mean JCT, Gavel's LAS", "h", 3.4, aware_h, why, source),
         Entry("mean JCT, agnostic LAS", "h", 5.2, las_h, why, source),
-        Entry(
-            "mean JCT, agnostic / Gavel",
-            "1",
-            5.2 / 3.4,
-            las_h / aware_h,
-            why,
-            source,
-        ),
+        Entry("mean JCT, agnostic / Gavel", "1", 5.2 / 3.4, las_h / aware_h, why, source),
         Entry("makespan, Gavel", "h", 17.9, gavel_h, why, source),
         Entry("makespan, Gandiva's packing", "h", 21.9, gandiva_h, why, source),
         Entry("makespan, Gandiva / Gavel", "1", 21.9 / 17.9, gandiva_h / gavel_h, f"A ratio: {PAIRS}.", source),

@@ -8,7 +8,7 @@ from reproduction.figure import PaperFigure
 from reproduction.gavel.load import AGNOSTIC, AWARE, LAS, SHARED
 from reproduction.gavel.settings import GavelSize
 from reproduction.gavel.sweep import measured, multiple, single, windowed
-from reproduction.information import BOOTSTRAPPED, ERRORS, LOW_RANK, NOTHING, PMI, TYPES, beliefs, errors_panel, rows
+from reproduction.information import BOOTSTRAPPED, LOW_RANK, NOTHING, PMI, TYPES, beliefs, errors_panel, rows
 from reproduction.line import Line
 
 
@@ -19,12 +19,11 @@ def information(size: GavelSize) -> PaperFigure:
     GPUs is looked at where most jobs can, that have one each. The agnostic line is told nothing. At the size `authors`
     models have no facts for PMI to go by.
     """
-    errors = ERRORS[:1] if size.name == "tiny" else ERRORS
     known = (TYPES, BOOTSTRAPPED) if size.measured_speeds else (TYPES, BOOTSTRAPPED, PMI)
     told = {
-        Line(AWARE, LAS): beliefs(known, errors, size.seeds[0]),
-        Line(SHARED, LAS, {"space_sharing": True}): beliefs((TYPES, LOW_RANK), errors, size.seeds[0]),
-        Line(AGNOSTIC, LAS, {"heterogeneity_aware": False}): beliefs((TYPES,), (), 0),
+        Line(AWARE, LAS): beliefs(known, size.name, size.seeds[0]),
+        Line(SHARED, LAS, {"space_sharing": True}): beliefs((TYPES, LOW_RANK), size.name, size.seeds[0]),
+        Line(AGNOSTIC, LAS, {"heterogeneity_aware": False}): {TYPES: "oracle"},
     }
     loads = {AWARE: multiple(size), SHARED: single(size), AGNOSTIC: multiple(size)}
     jct: dict[tuple[str, str], float] = {}

@@ -6,17 +6,7 @@ import pandas as pd
 
 from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.gavel.settings import GavelSize
-from reproduction.gavel.sweep import (
-    gain,
-    gains,
-    highest,
-    load_panel,
-    multiple,
-    points,
-    share_panel,
-    single,
-    sweep,
-)
+from reproduction.gavel.sweep import gain, gains, highest, load_panel, multiple, points, share_panel, single, sweep
 from reproduction.line import Line
 from workbench.scheduling.knob import Value
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from reproduction.figure import Entry, PaperFigure, Plot, cell
 from reproduction.gavel.settings import GavelSize, sharing
-from reproduction.timing import decision_s
+from reproduction.timing import AXES, TITLE, decision_s
 from workbench.analysis.charts.curves import curve
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import generate
@@ -40,12 +40,7 @@ def figure_12(size: GavelSize) -> PaperFigure:
     rows = (*rows, Entry(f"{HIERARCHICAL} / {LAS}, {most} jobs", "1", None,
                        cell(slower, most, HIERARCHICAL) / cell(slower, most, LAS),
                        "The paper says that LAS is much cheaper.", "7.4"))  # fmt: skip
-    title = "CPU time of a decision"
-    options = {
-        "title": title, "x_title": "Active jobs (logarithmic)", "y_title": "CPU time (s, logarithmic)",
-        "log_x": True, "log_y": True,
-    }  # fmt: skip
-    return PaperFigure("Fig. 12", title, rows, {"a": Plot(table, curve, options)})
+    return PaperFigure("Fig. 12", TITLE, rows, {"a": Plot(table, curve, {"title": TITLE, **AXES})})
 
 
 def _scenario(jobs: int) -> Scenario:

@@ -5,14 +5,7 @@ from reproduction.hadar.information import information
 from reproduction.hadar.physical import figure_8, figure_9, figure_10
 from reproduction.hadar.quality import table_4
 from reproduction.hadar.scalability import figure_5
-from reproduction.hadar.settings import (
-    SIZES,
-    HadarSize,
-    length_scale,
-    nodes_scale,
-    trace_scale,
-    training_scale,
-)
+from reproduction.hadar.settings import SIZES, HadarSize, length_scale, nodes_scale, trace_scale, training_scale
 from reproduction.hadar.slots import figure_11, figure_12
 from reproduction.hadar.theorem2 import theorem2
 from reproduction.hadar.trace import changed_rounds, figure_3, figure_4, round_length
@@ -106,21 +99,12 @@ EXHIBITS = (
         seeded=False,
         scale=nodes_scale,
     ),
-    Exhibit(
-        "fig12",
-        "Hadar's best slot depends on cluster and mix",
-        figure_12,
-        seeded=False,
-        scale=nodes_scale,
-    ),
+    Exhibit("fig12", "Hadar's best slot depends on cluster and mix", figure_12, seeded=False, scale=nodes_scale),
     Exhibit(
         "information",
         "HadarE decides well from the beginning by speeds that equation (10) estimates, which measurements improve",
         information,
-        (
-            Claim("JCT*, HadarE, *, told PMI / told types", "<", 1.1),
-            Claim("mean error of speeds, HadarE, *", "<", 1),
-        ),
+        (Claim("JCT*, HadarE, *, told PMI / told types", "<", 1.1), Claim("mean error of speeds, HadarE, *", "<", 1)),
         belief=SEVERAL,
         scale=lambda size: f"Hadar: {length_scale(size)}; HadarE: {nodes_scale(size)}",
     ),

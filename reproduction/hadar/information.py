@@ -12,7 +12,7 @@ from reproduction.figure import Entry, PaperFigure
 from reproduction.hadar.physical import HADARE
 from reproduction.hadar.settings import CLUSTERS, SLOT_S, HadarSize, physical, simulated
 from reproduction.hadar.trace import GAVEL, HADAR
-from reproduction.information import BOOTSTRAPPED, ERRORS, ESTIMATORS, LAYERED, PMI, TYPES, beliefs, errors_panel, rows
+from reproduction.information import BOOTSTRAPPED, ESTIMATORS, LAYERED, PMI, TYPES, beliefs, errors_panel, rows
 from reproduction.line import Line
 from workbench.analysis.metrics import summary
 from workbench.base.arrays import FloatArray
@@ -30,7 +30,7 @@ def information(size: HadarSize) -> PaperFigure:
 
     Hadar and Gavel on the jobs of the sweep over rounds (section IV), HadarE on the mixes (VI-C), mean over these.
     """
-    known = beliefs((TYPES, LAYERED, BOOTSTRAPPED, PMI), ERRORS[:1] if size.name == "tiny" else ERRORS, size.seed)
+    known = beliefs((TYPES, LAYERED, BOOTSTRAPPED, PMI), size.name, size.seed)
     jobs = simulated(size.round_jobs, size.round_nodes, size.seed)
     jct = {(line.name, told): _mean(at) for line in ON_TYPES for told, at in _jct_s(line, [jobs], known).items()}
     mixes = {cluster: [physical(cluster, mix) for mix in size.mixes] for cluster in CLUSTERS}

@@ -7,7 +7,7 @@ import pandas as pd
 from reproduction.figure import Entry, PaperFigure, Plot, cell
 from reproduction.hadar.settings import HadarSize
 from reproduction.hadar.trace import GAVEL, HADAR, LINES
-from reproduction.timing import decision_s
+from reproduction.timing import AXES, TITLE, decision_s
 from workbench.analysis.charts.curves import curve
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import generate
@@ -45,11 +45,7 @@ def figure_5(size: HadarSize) -> PaperFigure:
             for name in lines
         ),
     )  # fmt: skip
-    options = {
-        "title": "CPU time of a decision", "x_title": "Active jobs (logarithmic)",
-        "y_title": "CPU time (s, logarithmic)", "log_x": True, "log_y": True,
-    }  # fmt: skip
-    return PaperFigure("Fig. 5", "Scalability of a decision", rows, {"a": Plot(table, curve, options)})
+    return PaperFigure("Fig. 5", "Scalability of a decision", rows, {"a": Plot(table, curve, {"title": TITLE, **AXES})})
 
 
 def _scenario(jobs: int) -> Scenario:

@@ -4,14 +4,7 @@ from reproduction.exhibits import PRINTED, SMALLEST, Claim, Exhibit
 from reproduction.hare.changes import figure_4, reasons
 from reproduction.hare.lemma_2 import lemma_2
 from reproduction.hare.settings import SIZES, HareSize, simulated_scale
-from reproduction.hare.simulated import (
-    figure_14,
-    figure_15,
-    figure_16,
-    figure_17,
-    figure_18,
-    figure_19,
-)
+from reproduction.hare.simulated import figure_14, figure_15, figure_16, figure_17, figure_18, figure_19
 from reproduction.hare.switches import figure_5, figure_6, figure_7, table_3
 from reproduction.hare.testbed import figure_12, figure_13
 
@@ -129,11 +122,7 @@ EXHIBITS = (
         "fig19",
         "The batch size has no big influence, but for Sched_Homo",
         figure_19,
-        (
-            AHEAD,
-            Claim("weighted JCT, Sched_Homo, * B_0 / B_0", ">", 1),
-            Claim("weighted JCT, *, * B_0 / B_0", value=1),
-        ),
+        (AHEAD, Claim("weighted JCT, Sched_Homo, * B_0 / B_0", ">", 1), Claim("weighted JCT, *, * B_0 / B_0", value=1)),
         scale=simulated_scale,
     ),
     Exhibit(

@@ -10,10 +10,7 @@ import pandas as pd
 from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.hare.settings import HareSize
 from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.papers.hare.algorithms.switching import (
-    TABLE_3,
-    SwitchCost,
-)
+from workbench.papers.hare.algorithms.switching import TABLE_3, SwitchCost
 from workbench.scenario.presets.hare import CLASSES
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import builtin
@@ -152,11 +149,7 @@ def table_3(size: HareSize) -> PaperFigure:
 
 def _percent(cost: SwitchCost, design: str) -> float:
     """Part of a task's time in a column of Table 3."""
-    columns = {
-        "default": cost.default_percent,
-        "pipeswitch": cost.pipeswitch_percent,
-        "hare": cost.hare_percent,
-    }
+    columns = {"default": cost.default_percent, "pipeswitch": cost.pipeswitch_percent, "hare": cost.hare_percent}
     return columns[design]
 
 

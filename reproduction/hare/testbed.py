@@ -51,7 +51,7 @@ WHY = {
     "(not varied).",
     SRTF: "It knows speeds and lengths, but neither weights nor overlap of synchronising with other tasks: 7.3 "
     "reasons.",
-    HOMO: "It takes GPUs blind to types, and one slow GPU holds up its whole round: 7.3 reasons.",
+    HOMO: "It takes GPUs blind to types: 7.3 reasons has them in the order of their speed.",
     ALLOX: "One GPU for each job: no parallel tasks, and it goes by lengths and not by weights: 7.3 reasons.",
 }
 

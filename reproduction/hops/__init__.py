@@ -5,14 +5,7 @@ from reproduction.hops.ablation import figure_13
 from reproduction.hops.information import information
 from reproduction.hops.physical import figure_6, figure_7, figure_9, figure_10, reasons, table_3
 from reproduction.hops.planning import figure_14, figure_15
-from reproduction.hops.settings import (
-    SIZES,
-    HopsSize,
-    physical_scale,
-    plan_scale,
-    simulated_scale,
-    sweep_scale,
-)
+from reproduction.hops.settings import SIZES, HopsSize, physical_scale, plan_scale, simulated_scale, sweep_scale
 from reproduction.hops.simulated import figure_11, figure_12, table_4
 from reproduction.hops.starving import starving
 from reproduction.information import LAYERS, SEVERAL

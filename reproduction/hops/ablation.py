@@ -5,17 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from reproduction.figure import Entry, PaperFigure, Plot, cell
-from reproduction.hops.lines import (
-    GAVEL,
-    HOPS,
-    SIA,
-    curve_options,
-    of_jobs,
-    runs_of,
-    share_of_jobs,
-    table,
-    three,
-)
+from reproduction.hops.lines import GAVEL, HOPS, SIA, of_jobs, runs_of, share_panel, table, three
 from reproduction.hops.settings import RATE, ROUND_S, HopsSize, simulated
 from reproduction.line import Line
 from workbench.analysis.charts.curves import curve
@@ -60,7 +50,7 @@ def figure_13(size: HopsSize) -> PaperFigure:
         "y_title": "Mean completion time (h)", "log_x": True,
     }  # fmt: skip
     panels = {
-        "a": Plot(share_of_jobs(ratio), curve, curve_options("Latency ratios by priority", "Latency ratio")),
+        "a": share_panel(ratio, "Latency ratios by priority", "Latency ratio"),
         "b": Plot(pd.DataFrame(long, columns=["line", "x", "y"]), curve, options),
     }
     return PaperFigure("Fig. 13", "Priorities, and the rate of arrivals", tuple(rows), panels)

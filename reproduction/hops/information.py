@@ -10,13 +10,13 @@ from reproduction.figure import Entry, PaperFigure, cell
 from reproduction.hops.lines import SIA, table, three
 from reproduction.hops.physical import workload
 from reproduction.hops.settings import HopsSize
-from reproduction.information import BOOTSTRAPPED, ERRORS, LAYERED, SERVERS, TYPES, Told, beliefs, errors_panel, rows
+from reproduction.information import BOOTSTRAPPED, LAYERED, SERVERS, TYPES, Told, beliefs, errors_panel, rows
 
 
 @cache
 def measures(size: HopsSize) -> Mapping[str, Told]:
     """Makespan and mean JCT (h)."""
-    told = beliefs((SERVERS, TYPES, LAYERED, BOOTSTRAPPED), _errors(size), size.seed)
+    told = beliefs((SERVERS, TYPES, LAYERED, BOOTSTRAPPED), size.name, size.seed)
     found: dict[str, dict[tuple[str, str], float]] = {"makespan": {}, "JCT": {}}
     for line in three(size):
         numbers = table({name: replace(line, belief=belief).run(workload(size)) for name, belief in told.items()})
@@ -36,7 +36,3 @@ def information(size: HopsSize) -> PaperFigure:
     ] + [row for measure, of in found.items() for row in rows(measure, of, SERVERS)]  # fmt: skip
     panel = errors_panel(found["JCT"], SERVERS)
     return PaperFigure("What is known", "What it is worth to know speeds better", tuple(made), {"a": panel})
-
-
-def _errors(size: HopsSize) -> tuple[float, ...]:
-    return ERRORS[:1] if size.name == "tiny" else ERRORS

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from reproduction.figure import Plot
 from reproduction.hops.queued_gavel import QueuedGavel
 from reproduction.hops.settings import HOUR, ROUND_S, HopsSize
 from reproduction.line import Line, rivalled
+from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import per_job, summary
 from workbench.base.arrays import FloatArray
 from workbench.papers.hops.scheduler import decision_s
@@ -88,14 +89,15 @@ def busy_share(run: Run, from_s: float, to_s: float) -> float:
     return float(inside_s.clip(lower=0).sum() / (run.scenario.cluster.gpus * (to_s - from_s)))
 
 
-def share_of_jobs(values: Mapping[str, npt.ArrayLike]) -> pd.DataFrame:
-    """Share of the jobs up to a value, as the corners of a staircase: line, x, y."""
+def share_panel(values: Mapping[str, npt.ArrayLike], title: str, x_title: str) -> Plot:
+    """Share of the jobs up to a value, as the corners of a staircase."""
     parts = []
     for name, given in values.items():
         found = np.sort(np.asarray(given, dtype=float))
         share = np.arange(len(found) + 1) / len(found)
         parts.append(pd.DataFrame({"line": name, "x": np.repeat(found, 2), "y": np.repeat(share, 2)[1:-1]}))
-    return pd.concat(parts, ignore_index=True)
+    options = {"title": title, "x_title": x_title, "y_title": "Share of jobs", "dots": False}
+    return Plot(pd.concat(parts, ignore_index=True), curve, options)
 
 
 def of_jobs(runs: Mapping[str, Run], column: str, scale: float = 1.0) -> dict[str, FloatArray]:
@@ -106,8 +108,3 @@ def of_jobs(runs: Mapping[str, Run], column: str, scale: float = 1.0) -> dict[st
 def runs_of(scenario: Scenario, lines: Iterable[Line]) -> dict[str, Run]:
     """A run of each line."""
     return {line.name: line.run(scenario) for line in lines}
-
-
-def curve_options(title: str, x_title: str) -> dict[str, Any]:
-    """Options of a chart of shares of jobs."""
-    return {"title": title, "x_title": x_title, "y_title": "Share of jobs", "dots": False}

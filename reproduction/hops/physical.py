@@ -17,11 +17,10 @@ from reproduction.hops.lines import (
     SIA,
     UNITS,
     busy_share,
-    curve_options,
     of_jobs,
     over,
     runs_of,
-    share_of_jobs,
+    share_panel,
     table,
     three,
 )
@@ -121,7 +120,7 @@ def _whys(found: pd.DataFrame, paper: Mapping[str, Mapping[str, float]], other: 
         f"and {theirs[HOPS]}.",
         "wait": f"Least sizes are ours: {part:.0%} of a completion time is waiting under {other}, in the paper "
         f"{part_paper:.0%}. 4.2 reasons has larger sizes.",
-        "max LR": "Follows from the waits.",
+        "max LR": "One job's wait over its run time: 4.2 reasons has gangs that are split, and larger sizes.",
     }
 
 
@@ -157,8 +156,8 @@ def figure_9(size: HopsSize) -> PaperFigure:
         for name, values in ratio.items()
     )  # fmt: skip
     panels = {
-        "a": Plot(share_of_jobs(jct), curve, curve_options("Job completion times", "Completion time (h)")),
-        "b": Plot(share_of_jobs(ratio), curve, curve_options("Latency ratios", "Latency ratio")),
+        "a": share_panel(jct, "Job completion times", "Completion time (h)"),
+        "b": share_panel(ratio, "Latency ratios", "Latency ratio"),
     }
     return PaperFigure("Fig. 9", "Completion times and latency ratios of jobs", rows, panels)
 
@@ -205,10 +204,7 @@ def reasons(size: HopsSize) -> PaperFigure:
     ]  # fmt: skip
     rows.append(Entry("fragments, Sia, gangs split", "GPUs", None, cell(many, SPLIT, "fragments"),
                     "Beside the fragments of Sia in Table 3, where gangs are not split.", "ours"))  # fmt: skip
-    for words, sizes in (
-        ("sizes from the median up", from_median),
-        ("the median alone", lambda job: None),
-    ):
+    for words, sizes in (("sizes from the median up", from_median), ("the median alone", lambda job: None)):
         other = table(runs_of(with_sizes(scenario, sizes), three(size)[:2]))
         why = f"With {words} for every job: how much there is to win depends on what users choose."
         rows += [
@@ -241,9 +237,8 @@ def figure_10(size: HopsSize) -> PaperFigure:
                 sensitive, "ours")
           for name, run in pair.items()),
     )  # fmt: skip
-    times = share_of_jobs(of_jobs(pair, "jct_s", HOUR))
-    return PaperFigure("Fig. 10", "Learned speeds against told ones", rows,
-                  {"a": Plot(times, curve, curve_options("Job completion times", "Completion time (h)"))})  # fmt: skip
+    panel = share_panel(of_jobs(pair, "jct_s", HOUR), "Job completion times", "Completion time (h)")
+    return PaperFigure("Fig. 10", "Learned speeds against told ones", rows, {"a": panel})
 
 
 @cache

@@ -9,17 +9,7 @@ import numpy as np
 import pandas as pd
 
 from reproduction.figure import Entry, PaperFigure, Plot
-from reproduction.hops.lines import (
-    GAVEL,
-    HOPS,
-    SIA,
-    curve_options,
-    of_jobs,
-    runs_of,
-    share_of_jobs,
-    table,
-    three,
-)
+from reproduction.hops.lines import GAVEL, HOPS, SIA, of_jobs, runs_of, share_panel, table, three
 from reproduction.hops.physical import compared
 from reproduction.hops.settings import HOUR, ROUND_S, HopsSize, simulated
 from reproduction.line import Line
@@ -101,7 +91,7 @@ def figure_12(size: HopsSize) -> PaperFigure:
               "The paper says far fewer under Hops, without a number.", "4.4") for name, values in rho.items()),
     )  # fmt: skip
     panels = {
-        "a": Plot(share_of_jobs(ratio), curve, curve_options("Latency ratios", "Latency ratio")),
-        "b": Plot(share_of_jobs(rho), curve, curve_options("Finish-time fairness", "rho")),
+        "a": share_panel(ratio, "Latency ratios", "Latency ratio"),
+        "b": share_panel(rho, "Finish-time fairness", "rho"),
     }
     return PaperFigure("Fig. 12", "Latency ratios and finish-time fairness", rows, panels)

@@ -223,8 +223,8 @@ def test_means_leave_out_unknown_values_and_ratios_are_seed_by_seed() -> None:
     found = pd.DataFrame(rows, columns=["x", "seed", "value"])
     assert lines.mean(found, ("a", "x"), "value") == 1.0 and lines.mean(found, ("b", "x"), "value") == 3.0
     assert math.isnan(lines.mean(found, ("c", "x"), "value"))
-    assert end_to_end.ratio(found, "x", "b", "a", "value")[0] == 4.0
-    assert math.isnan(end_to_end.ratio(found, "x", "b", "a", "value")[1])
+    assert lines.ratio(found, ("b", "x"), ("a", "x"), "value")[0] == 4.0
+    assert math.isnan(lines.ratio(found, ("b", "x"), ("a", "x"), "value")[1])
     assert lines.said([0.25, math.nan, 0.5]) == "3 seeds: 0.25 to 0.5."
     assert lines.said([math.nan]) == "1 seed, unknown." and lines.said([0.5]) == "1 seed."
 

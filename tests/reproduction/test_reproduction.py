@@ -32,7 +32,7 @@ from reproduction.information import worth
 from reproduction.registry import VARIABLE, reproductions, size_name
 from reproduction.registry import exhibits as known
 from reproduction.results import COLUMNS as KEPT
-from reproduction.results import FOLDER, KeptResults, commit
+from reproduction.results import FOLDER, KeptResults
 from reproduction.runner import Cell
 from workbench.base.errors import InputError
 from workbench.scheduling.estimators.oracle import Oracle
@@ -362,7 +362,8 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
                 few = isinstance(shown["seeds"], int) and shown["seeds"] < runner.MOST
                 assert few if shown["more"] else not (wide and few), row["id"]  # all, once a claim was open when narrow
                 assert not shown["more"] or shown["more"]["seeds"] == runner.MOST - shown["seeds"], row["id"]
-                assert shown["claims"] and shown["seeds"] and shown["machine_s"] >= 0, row["id"]
+                assert shown["claims"] and shown["machine_s"] >= 0 and len(shown["interval"]) == 2, row["id"]
+                assert shown["seeds"] == table.ALIKE or isinstance(shown["seeds"], int), row["id"]
                 assert shown["commit"] and "+" not in shown["commit"], row["id"]
                 assert shown["command"].startswith(f"python -m reproduction run {row['id']} --size "), row["id"]
     for paper in reproductions():
@@ -383,16 +384,18 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
 
 @pytest.mark.parametrize("name", ["gavel.fig1b", "gavel.fig15", "hare.lemma2"])
 def test_what_is_kept_is_found_again_and_what_differs_is_told(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = KeptResults().read(name).query("size == 'full'")
     same, other = KeptResults(tmp_path / "same"), KeptResults(tmp_path / "other")
     same.add(name, kept)
     other.add(name, kept.assign(ours=1.0001 * kept["ours"]))
     other.note(name, "full", kept["commit"].iloc[0], "found once")
-    assert main(["check", name, "--out", str(same.folder)]) == 0
-    assert ": the same\n" in capsys.readouterr().out and same.notes()["at"].tolist() == [commit()]
-    assert next(row for row in table.rows(same) if row["id"] == name)["again"] == commit()
+    for at, told in (("1+", "the same\n"), ("1+", "the same\n"), ("1", "the same\n"), ("1", "the same at 1 before\n")):
+        monkeypatch.setattr("reproduction.__main__.commit", lambda at=at: at)  # +: of files that had been changed
+        assert main(["check", name, "--out", str(same.folder)]) == 0
+        assert f": {told}" in capsys.readouterr().out and same.notes()["at"].tolist() == [at]
+        assert next(row for row in table.rows(same) if row["id"] == name)["again"] == at
     assert main(["check", name, "--out", str(other.folder)]) == 1
     assert " measures differ; " in capsys.readouterr().out and other.notes().empty
     assert next(row for row in table.rows(other) if row["id"] == name)["again"] is None
@@ -437,9 +440,18 @@ def test_a_time_of_another_machine_is_not_held_against_this_one(
     monkeypatch.setattr("reproduction.__main__.exhibits", lambda: timed)
     for most, code in ((math.inf, 0), (50.0, 1)):  # 99 and 10 s are both as claimed, or one of them
         timed[name] = replace(timed[name], claims=(Claim(first, "<", most),))
+        other.note(name, "full", "f0f44bb763", "")  # or what was the same is not computed again
         assert main(["check", name, "--out", str(tmp_path)]) == code
     figure = known()["hops.fig15"]
     assert figure.is_timed("plan, 128 GPUs, gap 1%") and not figure.is_timed("jobs in the window, of 2000")
+
+
+def test_a_seed_with_measures_of_two_commits_is_computed_once_for_both(tmp_path: Path) -> None:
+    """Not the quicker one of the commit that all seeds have."""
+    kept, rows = KeptResults(tmp_path), cells({"a": [1.0], "b": [2.0]}).assign(cpu_s=[9.0, 9.0], commit=["old", "new"])
+    for seed, commit_ in ((0, "old"), (1, "new")):
+        kept.add("gavel.fig1b", rows.assign(seed=seed, commit=[commit_, "new"], cpu_s=9.0 - seed))
+    assert [cell[1:] for cell in runner.kept_cells("gavel.fig1b", kept)] == [("s", 0, "old"), ("s", 0, "new")]
 
 
 def test_a_measure_that_is_new_or_gone_differs() -> None:
