@@ -44,7 +44,7 @@ def explain_a_job_and_a_time(page: Page) -> None:
     wait_for_text(page, TOLD, "At .* job-0 ")
     page.locator(".wb-contents .wb-explain-job select").select_option("job-3")
     wait_for_text(page, TOLD, "At 0 s job-3 waits")
-    expect(page.locator(TOLD)).to_contain_text("payoffs add up to more without it (8)")
+    expect(page.locator(TOLD)).to_contain_text("payoffs add up to more without it (equation 8)")
     page.locator(f"{TOLD} details").evaluate_all("all => all.forEach(each => { each.open = true; })")
     table = page.locator(f"{TOLD} table.wb-data").first
     expect(table.locator("th").nth(5)).to_have_text("Payoff")

@@ -98,7 +98,7 @@ def test_a_count_that_may_be_none_has_a_slider_that_goes_along() -> None:
     control, changes = control_of(name="forks", default=None, help="h", kind="int", minimum=2, optional=True, main=True)
     assert control.slider is not None and control.slider.value == math.inf and control.value() is None
     assert [text for text, _ in control.slider.options][:2] == ["2", "3"]
-    assert control.slider.options[-1] == ("none", math.inf), "without a limit is the most"
+    assert control.slider.options[-1] == ("not set", math.inf), "without a limit is the most"
     control.slider.value = 4
     assert control.value() == 4 and control.widget.value == "4" and changes == ["forks"]
     control.widget.value = "13"  # not on the slider: the nearest, and the value stays

@@ -343,7 +343,7 @@ def _ranged(knob: Knob, chosen: Chosen) -> Knob:
 
 
 def _offer(knob: Knob, number: float) -> str:
-    return "none" if knob.optional and number == NO_LIMIT else written(knob, number)
+    return "not set" if knob.optional and number == NO_LIMIT else written(knob, number)
 
 
 def _nearest(value: Value, offered: Sequence[float]) -> float | None:

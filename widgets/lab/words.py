@@ -95,13 +95,13 @@ MEANT: Mapping[str, str] = {
     "CRU": "The part of the time in which a node has a GPU at work, over all nodes",
 }
 """Words of the papers, and what they mean to somebody who has not read these."""
-EQUATION = re.compile(r"\((\d+(?:, (?:\d+|ours|erratum))*)\)")
+EQUATION = re.compile(r"\((\d+(?:, (?:\d+|ours|erratum|s\.t\.))*)\)")
 OF_PAPER = "The number of the paper's equation, which the page Model has"
 WORDS = re.compile(rf"{EQUATION.pattern}|(?<!\w)(?:{'|'.join(map(re.escape, MEANT))})(?!\w)")
 
 
 def hinted(text: str, scheduler: str = "") -> str:
-    """A text as HTML, with what words of the papers mean on hover, each where it stands first.
+    """A text as HTML, with what words of the papers mean on hover, each where it stands first; (8) as (equation 8).
 
     scheduler: whose problems have the equations; another number in brackets may be of a name.
     """
@@ -110,10 +110,13 @@ def hinted(text: str, scheduler: str = "") -> str:
     def hint(found: re.Match[str]) -> str:
         tags = found[1].split(", ") if found[1] else []
         meant = ". ".join([OF_PAPER, *(MEANT[tag] for tag in tags if tag in MEANT)]) if tags else MEANT[found[0]]
-        if meant in said or not {*tags} <= _tags(scheduler):
+        if not {*tags} <= _tags(scheduler):
             return found[0]
+        text = f"(equation {found[1]})" if tags else found[0]  # which no one takes for a count
+        if meant in said:
+            return text
         said.add(meant)
-        return f"<abbr title='{html.escape(meant, quote=True)}'>{found[0]}</abbr>"
+        return f"<abbr title='{html.escape(meant, quote=True)}'>{text}</abbr>"
 
     return WORDS.sub(hint, html.escape(text))
 

@@ -117,6 +117,9 @@ def test_hadare_copies_of_the_first_job_are_on_both_nodes() -> None:
     assert found.binding.startswith("other jobs' copies are worth more")
     assert facts(found)["copies"] == 0 and facts(other)["copies"] == 2
     assert "2 copies (ids 2, 4): 1800 steps on a-0, 1800 steps on a-1" in other.reason
+    assert other.binding.endswith("the largest payoff: its 2 copies were among these")
+    single = workbench.simulate(scenario(TWO, nodes=2), "hadare", forks=1)
+    assert workbench.explain(single, "one", 0.0).binding.endswith("its copy was among these")
 
 
 def test_hops_one_gpu_makes_a_service_window_of_one_job() -> None:
@@ -126,7 +129,11 @@ def test_hops_one_gpu_makes_a_service_window_of_one_job() -> None:
     assert (facts(inside)["place"], facts(inside)["window"]) == (1, 1)
     assert (facts(outside)["place"], facts(outside)["window"]) == (3, 0)
     assert outside.binding.endswith("it is outside the service window (§3.6)")
-    assert inside.binding.startswith("it is part of the plan")
+    assert (
+        inside.binding == "it is part of the plan with the largest gain (11), weighted by priority: its weight is 0.01"
+    )
+    alone = workbench.simulate(scenario(jobs), "hops", {"lambda": 0.0}, profile_iterations=0)
+    assert workbench.explain(alone, "one", 10.0).binding.endswith("(11), whatever the priorities (lambda 0)")
     later = workbench.explain(run, "one", 310.0)
     assert later.state == "waiting" and facts(later)["latency ratio"] == 0.0, "two has waited: its ratio is higher"
 

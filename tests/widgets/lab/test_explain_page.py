@@ -147,11 +147,13 @@ def test_another_run_is_explained_anew_and_names_are_escaped(work: Waiter) -> No
 
 
 def test_words_of_papers_say_on_hover_what_they_mean_where_they_stand_first() -> None:
-    said = hinted("train (2): rewards <i>, rewards again, spotted (11), by rho, job_time[epigraph]", "hops")
+    said = hinted("train (2): rewards <i>, rewards again, spotted (11), by rho, job_time[epigraph], most (11)", "hops")
     meant = re.findall("<abbr title='([^']+)'>([^<]+)</abbr>", said)
-    assert [word for _, word in meant] == ["rewards", "(11)", "rho", "epigraph"], "Hops has no equation (2)"
+    assert [word for _, word in meant] == ["rewards", "(equation 11)", "rho", "epigraph"], "Hops has no equation (2)"
+    assert said.endswith("most (equation 11)")
+    assert "too few (equation 8, s.t.)" in re.sub("<[^>]+>", "", hinted("too few (8, s.t.)", "hadar"))
     assert "&lt;i&gt;" in said and "<i>" not in said
-    assert "by mistake" in hinted("a plan (4, erratum)", "chronus").partition(">(4, erratum)</abbr>")[0]
+    assert "by mistake" in hinted("a plan (4, erratum)", "chronus").partition(">(equation 4, erratum)</abbr>")[0]
     assert "abbr" in hinted("(2)", "gavel.max_min_fairness") and "abbr" not in hinted("(2)", "fifo")
 
 

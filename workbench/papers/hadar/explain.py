@@ -121,7 +121,9 @@ def hadare(job_at: JobAtTime) -> Explained:
     ]
     if job_at.state in HOLDS:
         whole = job_at.said is not None and job_at.said.code == "unforked"
-        binding = UNFORKED if whole else "its copies were among those that the nodes gain most by"
+        count = 0 if copies is None else int(copies[1].get(job_at.job, 0))
+        mine = "its copy was" if count == 1 else f"its {count or ''} copies were".replace("  ", " ")
+        binding = UNFORKED if whole else f"nodes go in turn to the copies with the largest payoff: {mine} among these"
     else:
         binding = "" if job_at.said is None else NO_COPY.get(job_at.said.code, "")
     return Explained(tuple(sentences), tuple(facts), binding, gang=False, links=_copies_links(job_at, binding))

@@ -8,7 +8,7 @@ from workbench.base.labels import words_of
 from workbench.base.units import format_duration
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link, Order
 
-CHOSEN = "it is part of the plan with the largest gain, weighted by priority (11)"
+CHOSEN = "it is part of the plan with the largest gain (11), {weighed}"
 BINDING = {
     "no_room": "no idle GPUs on which it runs at one of its sizes (13, erratum)",
     "not_chosen": "the plan gains more by other jobs on the GPUs that there are (11)",
@@ -56,11 +56,21 @@ def explain(job_at: JobAtTime) -> Explained:
     binding = BINDING.get(job_at.said.code, "") if job_at.said is not None else ""
     if job_at.state in HOLDS and gain is not None:
         sentences.append(f"The configuration that it was given gains {gain:.3g} times its slowest one.")
-        binding = binding or CHOSEN
+        binding = binding or CHOSEN.format(weighed=_weighed(job_at))
     instead = dict.fromkeys(job_at.usable, "the plan gains most with it where it is (11)") if job_at.held else {}
     links, anyway = _links(job_at, binding), job_at.said is not None and job_at.said.code not in OF_ROOM
     order = _order(job_at)
     return Explained(tuple(sentences), tuple(facts), binding, order, links=links, not_on=instead, anyway=anyway)
+
+
+def _weighed(job_at: JobAtTime) -> str:
+    """What priorities were to the plan by the knob lambda, and the job's own weight."""
+    power, weight = float(job_at.run.knobs["lambda"]), _last(job_at, "weight")
+    if power == 0:
+        return "whatever the priorities (lambda 0)"
+    if math.isinf(power):
+        return "the highest priority first (lambda infinite)"
+    return "weighted by priority" + ("" if weight is None else f": its weight is {weight:.3g}")
 
 
 def _links(job_at: JobAtTime, binding: str) -> tuple[Link, ...]:
