@@ -170,6 +170,8 @@ def test_one_more_node_is_simulated_aside_and_answers_below(work: Waiter) -> Non
     work.answer(wall_s=2.0)
     at_s = longest_wait_s(lab.run, "vision")
     expected = replace(one_more(lab.run, "vision", at_s, accelerator=row._kind.value), wall_s=2.0)
+    told = re.findall(" Of all jobs: ([^;]*)", row._answer.value)
+    assert told and told[0].startswith("vision "), "who gains and who pays, not the job alone"
     assert expected.text() in row._answer.value and not row._more.disabled and row._cancel.disabled
     page._at.value = "1 h"
     assert row._answer.value == "", "it was of another time"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from workbench.analysis.metrics.two_runs import completions, gains
 from workbench.base.errors import InputError, counted
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster, NodeGroup
@@ -25,8 +26,8 @@ class CounterfactualAnswer:
 
     accelerator, gpus: of the node, or of each of `nodes`, there from `at_s` on; empty and 0 for a job alone, asked from
     its arrival `at_s` on; start_s: when the job then has GPUs next, finish_s: when it is done (None: not in the run);
-    before: the same of the run itself; same_past: whether everything until `at_s` went as in the run; wall_s: what it
-    took to find out.
+    before: the same of the run itself; gains: who of all jobs gains by the nodes and who pays; same_past: whether
+    everything until `at_s` went as in the run; wall_s: what it took to find out.
     """
 
     job: str
@@ -40,6 +41,7 @@ class CounterfactualAnswer:
     same_past: bool
     wall_s: float
     nodes: int = 1
+    gains: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Its fields, as JSON has them."""
@@ -55,6 +57,7 @@ class CounterfactualAnswer:
         done = "would not finish" if self.finish_s is None else f"would be done at {_clock(self.finish_s)}"
         was = f"{_clock(self.before_start_s)} and {_clock(self.before_finish_s)} in the run"
         text = f"{what} {self.job} {started} and {done} ({was}; simulated again in {self.wall_s:.1f} s)."
+        text += f" Of all jobs: {self.gains}" if self.gains else ""
         if not self.same_past:
             text += (
                 " What came before that time went differently in this simulation, so the two are not one course of "
@@ -81,7 +84,8 @@ class CounterfactualQuestion:
         run, job, at_s = self.run, self.job, self.at_s
         same = not self.gpus or _past(run, at_s).equals(_past(again, at_s))
         courses = (*_course(again, job, at_s), *_course(run, job, at_s))
-        return CounterfactualAnswer(job, at_s, self.accelerator, self.gpus, *courses, same, wall_s, self.nodes)
+        said = gains(completions(run, again)) if self.gpus else ""
+        return CounterfactualAnswer(job, at_s, self.accelerator, self.gpus, *courses, same, wall_s, self.nodes, said)
 
 
 def with_node(
