@@ -17,7 +17,7 @@ from workbench.analysis.what_if import Configuration, DensityTo, LoadTo, NodesBy
 from workbench.analysis.what_if.ask import ask
 from workbench.analysis.what_if.report import wait_tables, what_if_report
 from workbench.analysis.what_if.site_changes import LIMITS, SET, chosen, date_of
-from workbench.analysis.what_if.words import OF_CALIBRATION, amount, waited
+from workbench.analysis.what_if.words import OF_CALIBRATION, amount, surprising, waited
 from workbench.base.errors import InputError, ScenarioError
 from workbench.baselines.mechanisms.slurm.limits import all_limits
 from workbench.baselines.mechanisms.slurm.site import read_site
@@ -235,17 +235,22 @@ def test_each_limit_that_can_be_set_holds_and_no_other_can_be_set() -> None:
             parse_change(f"set {text}")
 
 
-def test_who_is_refused_for_the_type_on_which_it_ran_is_told_so() -> None:
-    """Without b-0, of type y, p0 and q0 that ran there start no more; partition p has x left, and p0 asked for none."""
+def two_types(*on_y: int) -> Scenario:
+    """The site, b-0 of type y, on which some of its jobs ran; the second asked for it."""
     data = site().to_dict()
     data["cluster"]["accelerators"].append({"name": "y"})
     data["cluster"]["nodes"][1]["accelerator"] = "y"
     data["cluster"]["nodes"].append({"name": "c", "accelerator": "y", "gpus": 4, "attributes": {"partitions": "r"}})
     data["throughputs"].append({**data["throughputs"][0], "model": "recorded on y", "accelerator": "y"})
-    for job in (data["jobs"][0], data["jobs"][1], data["jobs"][4]):
-        job["model"] = "recorded on y"
+    for number in on_y:
+        data["jobs"][number]["model"] = "recorded on y"
     data["jobs"][1]["attributes"]["asked"] = "y"
-    said = workbench.what_if(Scenario.from_dict(data), "slurm", "without b-0", seeds=[0]).conclusions
+    return Scenario.from_dict(data)
+
+
+def test_who_is_refused_for_the_type_on_which_it_ran_is_told_so() -> None:
+    """Without b-0, of type y, p0 and q0 that ran there start no more; partition p has x left, and p0 asked for none."""
+    said = workbench.what_if(two_types(0, 1, 4), "slurm", "without b-0", seeds=[0]).conclusions
     assert [text for text in said if "asked for no type" in text] == [
         "With b-0 gone: 1 of these asked for no type of GPU: Slurm may start them on x of partition p. Here a job runs "
         "only on types where it ran in the log; `workbench convert --ratios` adds others."
@@ -389,6 +394,24 @@ def test_an_outage_is_added_to_todays_and_lengthens_waits() -> None:
     assert total["after_total_s"] > total["before_total_s"] and found.warnings == ()
     assert any(
         "The last job ends at 2024-03-01 08:06, today at 2024-03-01 08:03." in said for said in found.conclusions
+    )
+
+
+def test_an_outage_that_outlasts_the_log_and_waits_that_capacity_does_not_explain_are_told() -> None:
+    """q0 can stand on b-0 alone, which is away for an hour, when the others are done; waits are then put the other way
+    round: of fewer nodes less, of more nodes more."""
+    asked = ["outage b-0 from 2024-03-01 08:00 to 2024-03-01 09:00", "without a-0", "nodes x=+1 in p"]
+    found = workbench.what_if(two_types(4), "slurm", asked, seeds=[0])
+    (said,) = (text for text in found.conclusions if "the outage ends" in text)
+    assert " after today's last job, and 1 job can end only then: means and makespan below" in said
+    assert found.warnings == ()
+    for change, factor in zip(asked[1:], (0.5, 2.0), strict=True):
+        found.waits.loc[found.waits["change"] == change, "after_total_s"] = factor * found.waits["before_total_s"]
+    fewer, more = surprising(found)
+    assert fewer.startswith("with a-0 gone: all jobs together wait ") and "capacity is only taken away" in fewer
+    assert more.startswith("with 1 more x node in p: longer waits in partition p (") and more.endswith(
+        "though capacity is only added. 3 jobs there asked for no type of GPU. Here a job runs only on types where it "
+        "ran in the log; `workbench convert --ratios` adds others."
     )
 
 

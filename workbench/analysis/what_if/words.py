@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING, get_args
 
 import pandas as pd
@@ -161,11 +161,14 @@ def freer(found: WhatIf) -> list[str]:
 
 
 def surprising(found: WhatIf) -> list[str]:
-    """Warnings of changes that only take capacity away and yet shorten times, or fill the GPUs more than the loss of
-    some explains: a line of jobs may do that (Graham's anomalies), a log that is read wrongly does it often."""
-    said = []
+    """Warnings of changes that only take capacity away and yet shorten times or all waiting together, or fill the GPUs
+    more than the loss of some explains: a line of jobs may do that (Graham's anomalies), a log that is read wrongly
+    does it often; and of partitions that wait longer though capacity is only added."""
+    said = list[str]()
     for number, change in enumerate(found.question.changes, start=1):
         was, now = found.runs[0][0].scenario, found.runs[number][0].scenario
+        if was.jobs == now.jobs and _only_loses(now, was):
+            said += _longer(found, change)
         if was.jobs != now.jobs or not _only_loses(was, now):
             continue
         rows = {
@@ -178,6 +181,15 @@ def surprising(found: WhatIf) -> list[str]:
                     "whether jobs are only ordered or placed otherwise, or run on types where their speed is not "
                     "recorded."
                 )
+        (every,) = _waits_by(found, change, "all")
+        if every.after_total_s < every.before_total_s and not any(
+            text.startswith(f"with {change.words}: mean wait") for text in said
+        ):
+            said.append(
+                f"with {change.words}: all jobs together wait {amount(every.after_total_s, 's')}, today "
+                f"{amount(every.before_total_s, 's')}, though capacity is only taken away: they are ordered or placed "
+                f"otherwise{', and those that can no longer run are not among them' * bool(every.only_before)}."
+            )
         if "utilisation" not in rows:
             continue
         row = rows["utilisation"]
@@ -188,6 +200,33 @@ def surprising(found: WhatIf) -> list[str]:
                 f"{amount(expected, row.unit)}: the same jobs take another time on the GPUs that they get."
             )
     return said
+
+
+def _waits_by(found: WhatIf, change: Change, by: str) -> list[Waits]:
+    """The waits of all jobs, or of each partition or user, before and after a change."""
+    table = found.waits[(found.waits["change"] == change.text) & (found.waits["by"] == by)]
+    return [Waits(*row) for row in table.itertuples(index=False, name=None)]
+
+
+def _longer(found: WhatIf, change: Change) -> Iterator[str]:
+    """Partitions that wait longer, by a part of what they and what all wait today, and which of their jobs are held to
+    the type where they ran."""
+    (every,) = _waits_by(found, change, "all")
+    rows = [
+        row
+        for row in _waits_by(found, change, "partition")
+        if row.after_total_s - row.before_total_s > max(RISE * row.before_total_s, SHORTER * every.before_total_s)
+    ]
+    if not rows:
+        return
+    told = [
+        f"{row.name} ({amount(row.before_total_s, 's')} in all, then {amount(row.after_total_s, 's')})" for row in rows
+    ]
+    scenario = found.question.today.scenario
+    free = _of_no_type(scenario, {job.name for job in scenario.jobs}, least=2)
+    held = sum(count for (partition, _), count in free.items() if partition in {row.name for row in rows})
+    why = f" {counted(held, 'job')} there asked for no type of GPU. {OWN_TYPE}" if held else ""
+    yield f"with {change.words}: longer waits in partition {listed(told)}, though capacity is only added.{why}"
 
 
 def _only_loses(was: Scenario, now: Scenario) -> bool:
@@ -215,7 +254,8 @@ def cautions(found: WhatIf, number: int) -> list[str]:
     """What to know of a change (by its place) before its answer: what it is, and which jobs can run no longer."""
     change, run = found.question.changes[number], found.runs[number + 1][0]
     remarks = change.remarks(Configuration(run.scenario, run.scheduler, run.knobs))
-    return [f"With {change.words}: {text}" for text in (*remarks, *_refused(found.runs[0][0], run))]
+    today = found.runs[0][0]
+    return [f"With {change.words}: {text}" for text in (*remarks, *_outlasts(today, run), *_refused(today, run))]
 
 
 def conclusions(found: WhatIf) -> list[str]:
@@ -333,22 +373,47 @@ def _refused(today: Run, changed: Run) -> list[str]:
     return [*found, f"{counted(len(more), 'job')} that today cannot run can; {whose}."] if more else found
 
 
-def _held_to_types(scenario: Scenario, lost: set[str]) -> Iterator[str]:
-    """Which refused jobs Slurm may start, as they asked for no type and their partition has another left."""
+OWN_TYPE = "Here a job runs only on types where it ran in the log; `workbench convert --ratios` adds others."
+
+
+def _of_no_type(scenario: Scenario, names: Set[str], least: int = 1) -> Counter[tuple[str, str]]:
+    """How many of these jobs Slurm may start on any type of their partition that is large enough, as they asked for
+    none, where there are so many: by partition and types."""
     nodes, free = dict[str, list[Node]](), Counter[tuple[str, str]]()
     for node in scenario.cluster.each_node:
         for name in str(node.attributes.get("partitions", "")).split(","):
             nodes.setdefault(name, []).append(node)
-    for job in (each for each in scenario.jobs if each.name in lost):
+    for job in (each for each in scenario.jobs if each.name in names):
         said, partition = job.attributes, str(job.attributes.get("partition"))
         each = job.gpus / float(said.get("nodes", 1.0))
-        able = (n.accelerator for n in nodes.get(partition, ()) if n.gpus >= each and n.accelerator != CPU)
-        if (types := listed(dict.fromkeys(able))) and not said.keys() & {"asked", "features", "nodelist"}:
-            free[partition, types] += 1
-    for (partition, types), count in free.items():
+        able = {n.accelerator for n in nodes.get(partition, ()) if n.gpus >= each and n.accelerator != CPU}
+        if len(able) >= least and not said.keys() & {"asked", "features", "nodelist"}:
+            free[partition, listed(sorted(able))] += 1
+    return free
+
+
+def _held_to_types(scenario: Scenario, lost: set[str]) -> Iterator[str]:
+    """Which refused jobs Slurm may start, as they asked for no type and their partition has another left."""
+    for (partition, types), count in _of_no_type(scenario, lost).items():
         yield (
             f"{count} of these asked for no type of GPU: Slurm may start them on {types} of partition {partition}. "
-            "Here a job runs only on types where it ran in the log; `workbench convert --ratios` adds others."
+            + OWN_TYPE
+        )
+
+
+def _outlasts(today: Run, changed: Run) -> Iterator[str]:
+    """Of outages of a change that end after today's last job: how many jobs wait for that, and what the others wait."""
+    more = set(changed.scenario.core.faults.list) - set(today.scenario.core.faults.list)
+    last_s, to_s = float(today.jobs["finish_s"].max()), max((each.to_s for each in more), default=0.0)
+    jobs = changed.jobs.set_index("job")
+    late = jobs.index[jobs["finish_s"] >= to_s]
+    if to_s > last_s and len(late):
+        others = (run.jobs.loc[~run.jobs["job"].isin(late), "waited_s"].mean() for run in (today, changed))
+        was, now = (amount(float(wait_s), "s") for wait_s in others)
+        yield (
+            f"the outage ends {amount(to_s - last_s, 's')} after today's last job, and {counted(len(late), 'job')} can "
+            "end only then: means and makespan below are of that wait. "
+            f"The others wait {now} on average, today {was}."
         )
 
 
