@@ -97,6 +97,18 @@ def test_the_phase_is_fitted_on_the_parts_before(known: Calibration) -> None:
     assert fitted is not None and fitted.phase_s == 15 and fitted.averaged_s == 4
     parts = waits["part"].value_counts()
     assert fitted.error_s == pytest.approx(8 * parts[1] / sum(parts[k] for k in range(1, 5)))
+    assert "nearest over all: phase_s=15" in replace(found, waits=waits).told_fit()
+    waits = waits.assign(**{"run 1": real + 8 * first, "run 2": real + 3 * ~first})
+    assert "phase_s" not in replace(found, waits=waits).told_fit(), "the phase before is farther off than the average"
+
+
+def test_where_no_wait_at_all_would_pass_by_medians_the_mean_is_judged(known: Calibration) -> None:
+    short = replace(known, waits=known.waits.assign(recorded_s=20.0))
+    assert short.medians_tell_nothing and not known.medians_tell_nothing and "no wait at all" not in known.note()
+    near, far = (replace(short, held_back=replace(short.held_back, mean_error=error)) for error in (0.3, 0.4))
+    assert "no wait at all" not in "".join(near.reasons)
+    assert "(no wait at all would pass too: the mean is off by 30 %), rank" in near.note()
+    assert far.reasons[0] == "no wait at all would meet the partition medians, and the mean is off by 40 %"
 
 
 def test_the_noise_floor_stands_beside_an_error(known: Calibration) -> None:
