@@ -43,7 +43,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--bootstrap", action="store_true", default=None, help=help)
     help = "of the confidence intervals, default 0.95"
     parser.add_argument("--level", metavar="L", type=number("--level"), help=help)
-    help = "both sides also with so many percent of the jobs in the same time, as 110,125"
+    help = "both sides also with so many percent of the jobs in the same time; default of a log under slurm 110,125"
     parser.add_argument("--demand", metavar="P,P", type=percents, help=help)
     parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), help=WORKERS)
     add_force(parser)
@@ -51,8 +51,8 @@ def add_commands(commands: Commands[Parser]) -> None:
 
 
 def percents(text: str) -> tuple[float, ...]:
-    """Percentages with commas between."""
-    return tuple(number("--demand")(part) for part in text.split(","))
+    """Percentages with commas between, or none."""
+    return () if text == "none" else tuple(number("--demand")(part) for part in text.split(","))
 
 
 def report(args: argparse.Namespace) -> Answer:
@@ -116,15 +116,18 @@ def _tell_if_other(run: Run, found: WhatIf) -> None:
 def _changed(run: Run, changes: Sequence[str], given: Mapping[str, Any]) -> WhatIf:
     """The what-if about a saved run; given: the other arguments of `what_if`."""
     from workbench.analysis.what_if import Configuration, parse_change, what_if
-    from workbench.analysis.what_if.ask import usual_seeds
+    from workbench.analysis.what_if.ask import usual_demand, usual_seeds
     from workbench.simulation.run import OWN
 
     if run.belief == OWN:
         raise InputError("RUN", Words("a belief of the session that made it"), "a run with a belief by name")
     if run.charge_decisions is not None:
         raise InputError("RUN", Words("decisions that take time"), "a run whose decisions take none")
-    options = {"seeds": usual_seeds(run.scenario, run.scheduler, run.seed), **given}
-    runs = (1 + len(changes)) * len(options["seeds"]) * (1 + len(options.get("demand", ())))
+    scenario, scheduler = run.scenario, run.scheduler
+    usual = {"seeds": usual_seeds(scenario, scheduler, run.seed), "demand": usual_demand(scenario, scheduler)}
+    options = {**usual, **given}
+    others = options["demand"]
+    runs = (1 + len(changes)) * len(options["seeds"]) * (1 + len(others))
     options.setdefault("workers", paying(len(run.scenario.jobs), runs))
     today = Configuration(run.scenario, run.scheduler, run.knobs)
     for text in changes:
@@ -133,4 +136,7 @@ def _changed(run: Run, changes: Sequence[str], given: Mapping[str, Any]) -> What
         except InputError as error:
             where = "" if error.where == "change" else f": {error.where.removeprefix('scenario: ')}"
             raise InputError(f"--change '{text}'{where}", error.value, error.expected) from None
+    if others and "demand" not in given:
+        told = " and ".join(f"{percent:g}" for percent in others)
+        say(f"{runs} runs, two in three of them with {told} % of the jobs (--demand none leaves these out)")
     return what_if(run.scenario, run.scheduler, changes, run.knobs, belief=run.belief, until_s=run.until_s, **options)

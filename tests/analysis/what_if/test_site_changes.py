@@ -415,6 +415,27 @@ def test_an_outage_that_outlasts_the_log_and_waits_that_capacity_does_not_explai
     )
 
 
+def test_of_a_log_answers_show_more_demand_too_and_new_nodes_have_names_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`a-[1-2]-2` would be a list of names to Slurm, and to the next change."""
+    data = site(recorded={"end_s": 3600.0, "ends_known": True, "gpu_s": 1.0}).to_dict()
+    data["cluster"]["nodes"][0] |= {"name": "a-[1-2]", "hosts": ["a-1", "a-2"]}
+    known = Scenario.from_dict(data)
+    names = [node.name for node in after("nodes x=+1 and nodes x=+2 and without x-more-2", known).cluster.each_node]
+    assert names == ["a-1", "a-2", "x-more-1", "x-more-3", "b-0"]
+    assert ask(known, "slurm", "without a-1").demand == (110, 125) and ask(known, "las", "without a-1").demand == ()
+    workbench.simulate(known, "slurm").save(tmp_path / "run")
+    asked = ["report", str(tmp_path / "run"), "--change", "without a-1", "--seeds", "0", "-o", str(tmp_path / "a.html")]
+    assert main(asked) == 0
+    told = capsys.readouterr()
+    assert "6 runs, two in three of them with 110 and 125 % of the jobs (--demand none leaves these out)" in told.err
+    assert "At 125 % of the demand, mean wait is" in told.out
+    assert main([*asked, "--force", "--demand", "none"]) == 0
+    told = capsys.readouterr()
+    assert "6 runs" not in told.err and "of the demand" not in told.out
+
+
 def test_what_ran_on_nodes_that_go_waits() -> None:
     held = site(running=[{"job": "p0", "gpus": {"a-1": 4}}])
     assert after("without a-1", held).running == () and len(after("without a-0", held).running) == 1

@@ -157,6 +157,11 @@ def usual_seeds(scenario: Scenario, scheduler: str, seed: int) -> tuple[int, ...
     return tuple(range(seed, seed + (usual_phases(len(scenario.jobs)) if scheduler == SLURM else 1)))
 
 
+def usual_demand(scenario: Scenario, scheduler: str) -> tuple[float, ...]:
+    """Percent of the jobs with which a question is asked too where nobody says: of a log under Slurm 110 and 125."""
+    return (110.0, 125.0) if scheduler == SLURM and scenario.recorded is not None else ()
+
+
 def _detail(side: Configuration) -> int | None:
     """Of long runs without rounds no answer reads shares, signals or reasons, which are most of what is recorded."""
     scheduler = find_scheduler(side.scheduler)
@@ -271,7 +276,7 @@ def what_if(
     level: float = LEVEL,
     belief: str | None = None,
     until_s: float | None = None,
-    demand: Iterable[float] = (),
+    demand: Iterable[float] | None = None,
     workers: int = 1,
     on_run: Callable[[int, int], None] | None = None,
 ) -> WhatIf:
@@ -284,8 +289,9 @@ def what_if(
     Slurm's clocks run at another part of their intervals, as no file tells when they do, unless `phase_s` is set (and
     not 0), or of more than 15,000 jobs the seed alone differs.
     level: of the confidence intervals; belief: of both sides, as for `workbench.compare`; until_s: as for
-    `workbench.simulate`; demand: both sides also with so many percent of the jobs in the same time, as (110, 125);
-    workers: how many; on_run: called with the number of runs made and of all.
+    `workbench.simulate`; demand: both sides also with so many percent of the jobs in the same time, by default
+    (110, 125) of a log under Slurm, which takes three times as long, and () else; workers: how many; on_run: called
+    with the number of runs made and of all.
 
     Raises InputError and ScenarioError for what cannot be changed or run, and the error of the first run that failed.
     """
@@ -326,7 +332,7 @@ def ask(
     level: float = LEVEL,
     belief: str | None = None,
     until_s: float | None = None,
-    demand: Iterable[float] = (),
+    demand: Iterable[float] | None = None,
 ) -> WhatIfQuestion:
     """The runs of `what_if`, whose arguments these are."""
     scenario = load(scenario)
@@ -336,7 +342,8 @@ def ask(
         raise InputError("change", change, "a change, as nodes v100=+8, or a list of them")
     changes = tuple(one if isinstance(one, Change) else parse_change(one) for one in given)
     chosen = usual_seeds(scenario, today.scheduler, scenario.seed) if seeds is None else checked_seeds(seeds)
-    return WhatIfQuestion(today, changes, chosen, bootstrap, level, belief, until_s, tuple(demand))
+    others = usual_demand(scenario, today.scheduler) if demand is None else tuple(demand)
+    return WhatIfQuestion(today, changes, chosen, bootstrap, level, belief, until_s, others)
 
 
 def concluded(question: WhatIfQuestion, outcomes: Sequence[Outcome]) -> WhatIf:

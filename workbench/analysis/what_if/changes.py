@@ -24,6 +24,8 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count as counter
+from itertools import islice
 from typing import Any, ClassVar
 
 from workbench.analysis.what_if.change import (
@@ -123,6 +125,11 @@ class NodesBy(Change):
             same = (group.accelerator, group.gpus, group.speed, {**group.attributes})
             if same == (self.accelerator, size, speed, facts):
                 groups[place] = _with_count(group, group.count + self.count)
+                if group.hosts:  # of a log: by the group's title, `gpu-[05-08]-4` would be a list of names to Slurm
+                    there = {node.name for node in cluster.each_node}
+                    fresh = (name for i in counter(1) if (name := f"{self.accelerator}-more-{i}") not in there)
+                    hosts = (*group.node_names(), *islice(fresh, self.count))
+                    groups[place] = groups[place].model_copy(update={"hosts": hosts})
                 return tuple(groups)
         taken = {group.name for group in groups}
         name = f"{self.accelerator}-more"
