@@ -33,8 +33,9 @@ from widgets.work.thread import ThreadWork, aside
 from widgets.work.workplace import Workplace, when_idle
 from workbench.analysis.bootstrap import block_s
 from workbench.analysis.what_if import Change, Configuration, WhatIf, WhatIfQuestion, concluded, parse_change
-from workbench.analysis.what_if.ask import SLURM, usual_seeds
+from workbench.analysis.what_if.ask import SLURM, usual_demand, usual_seeds
 from workbench.base.errors import InputError, WorkbenchError, counted
+from workbench.base.labels import listed
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import with_usable_schedulers
@@ -60,7 +61,8 @@ class WhatIfSetting(NamedTuple):
     def question(self) -> WhatIfQuestion:
         """The runs to make; raises InputError and ScenarioError for a change that cannot be made."""
         today = Configuration(self.scenario, self.scheduler, self.knobs)
-        return WhatIfQuestion(today, (self.change,), tuple(range(self.pairs)), self.bootstrap)
+        demand = usual_demand(self.scenario, self.scheduler)
+        return WhatIfQuestion(today, (self.change,), tuple(range(self.pairs)), self.bootstrap, demand=demand)
 
 
 OWN_CSS = (Path(__file__).parent / "what_if.css").read_text(encoding="utf-8")
@@ -203,14 +205,17 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         if setting is None or (self._bar.busy and setting == self._asked):
             return
         try:
-            requests = setting.question().requests()
+            question = setting.question()
+            requests = question.requests()
         except WorkbenchError as error:  # a draw of the trace to which the change cannot be applied
             self._bar.say("invalid", str(error.problem))
             return
         self._asked, self._outcomes = setting, {}
         self._bar.busy = True
         self._bar.far(0.0)
-        self._bar.say("working", f"Running {counted(len(requests), 'run')}: {setting.change.words} ...")
+        others = listed(f"{each:g}" for each in question.demand)
+        more = f", two in three with {others} % of the jobs" if question.demand else ""
+        self._bar.say("working", f"Running {counted(len(requests), 'run')}{more}: {setting.change.words} ...")
         self._many.submit(requests)
 
     def _run_small(self, first: WhatIfSetting | None) -> None:

@@ -222,6 +222,8 @@ def test_of_a_slurm_site_it_offers_partitions_a_change_of_each_kind_that_can_run
         ("<b>", "With 1 more x node"),
     ]
     assert panel._pages._said.value.count("new nodes are in partition p") == 1
+    panel.open(site(recorded={"end_s": 1e3, "ends_known": True, "gpu_s": 1.0}), "slurm")
+    assert (setting := panel._check()) is not None and setting.question().demand == (110, 125)
 
 
 def test_nodes_that_go_are_not_asked_for_their_gpus(panel: WhatIfLab) -> None:
