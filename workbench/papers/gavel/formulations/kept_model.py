@@ -136,9 +136,8 @@ def renewed_jobs(m: Any, data: AllocationInstance) -> bool:
     for job, speed in ways_of.items():  # as the rule does
         m.throughput[job].set_value(linear((each, m.share[job, kind]) for kind, each in speed.items()))
     whole = m.component(m.scales[-1]) if m.scales else 1
-    made = m.share._getitem_when_not_present  # as Pyomo asks for one that is missing, the index looked at before
     for job in came:  # sums as the rules have them
-        time = {kind: made((job, kind)) for kind in data.types}
+        time = {kind: m.share[job, kind] for kind in data.types}  # Pyomo makes what is missing
         ways = ((m.speeds[job, job, kind], each) for kind, each in time.items() if (job, kind) in m.can_run)
         m.throughput.add(job, linear(ways))
         m.job_time.add(job, LinearExpression(list(time.values())) <= m.count[job] * whole)
