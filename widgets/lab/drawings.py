@@ -283,17 +283,9 @@ def _entities(look: ChartContext) -> Drawing:
     return charts.entities(run.timeline, run.jobs, end_s=run.end_s)
 
 
-def _completion_times(look: ChartContext) -> Drawing:
-    return charts.jct_cdf(look.run.jobs)
-
-
 def _utilisation(look: ChartContext) -> Drawing:
     run = look.run
     return charts.utilisation(run.timeline, cluster=run.scenario.cluster, end_s=run.end_s)
-
-
-def _queue(look: ChartContext) -> Drawing:
-    return charts.queue(look.run.decisions, end_s=look.run.end_s)
 
 
 def exact_plan(run: Run, rows: Sequence[Mapping[str, Any]]) -> Drawing:
@@ -325,11 +317,11 @@ PAGES: Mapping[str, Callable[[ChartContext], Drawing]] = {
     "Gains": _gains,
     "Allocation": _allocation,
     "Received": _received,
-    "JCT": _completion_times,
+    "JCT": lambda look: charts.jct_cdf(look.run.jobs),
     "Fairness": _fairness,
     "Latency": _latency,
     "GPUs in use": _utilisation,
-    "Queue": _queue,
+    "Queue": lambda look: charts.queue(look.run.decisions, end_s=look.run.end_s),
     "Fragments": _fragments,
     "Prices": _prices,
     "Signals": _signals,

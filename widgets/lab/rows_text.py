@@ -169,7 +169,8 @@ def notes(table: pd.DataFrame) -> str:
 
 def cell(edit: Edit, run: Run) -> str:
     """A cell that makes the formulation, and holds it against what decided the run, over five seeds."""
-    own = {knob: value for knob, value in run.knobs.items() if value != _default(run, knob)}
+    default = scheduler_of(run).settle({})
+    own = {knob: value for knob, value in run.knobs.items() if value != default.get(knob)}
     entries = ", ".join(f"({name!r}, {own!r})" if own else repr(name) for name in (run.scheduler, "mine"))
     name = run.scenario.name
     known = name in {each for each, _ in presets()} and load(f"preset:{name}") == run.scenario
@@ -181,10 +182,6 @@ def cell(edit: Edit, run: Run) -> str:
         "beside.widget",
     ]
     return "\n".join(["from widgets import CompareLab", edit.code(), "", *lines, ""])
-
-
-def _default(run: Run, name: str) -> object:
-    return scheduler_of(run).settle({}).get(name)
 
 
 def refused(wrong: WorkbenchError) -> str:

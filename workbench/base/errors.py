@@ -95,17 +95,15 @@ class WorkbenchError(Exception):
         """What IPython shows of it in a notebook: the lines of cells that led to it, and the sentence."""
         errors = [self, self.__cause__] if self.__cause__ else [self]
         frames = (each for error in errors for each in traceback.walk_tb(error.__traceback__))
-        cells = ((frame.f_code.co_filename, at) for frame, at in frames if _of_cells(frame.f_globals))
+        cells = (
+            (frame.f_code.co_filename, at) for frame, at in frames if frame.f_globals.get("__name__") == "__main__"
+        )
         lines = [f"line {at}: {linecache.getline(file, at).strip()}" for file, at in dict.fromkeys(cells)]
         return [*lines, f"{type(self).__name__}: {self}"]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied as it is, into another process too, whatever the arguments of its class."""
         return _restored, (type(self), self.args, self.__dict__)
-
-
-def _of_cells(names: Mapping[str, Any]) -> bool:
-    return names.get("__name__") == "__main__"
 
 
 class InputError(WorkbenchError):

@@ -325,7 +325,8 @@ def described(request: Mapping[str, Any]) -> dict[str, Any]:
     from workbench.session.api import snapshot_at
 
     formulation = find_formulation(request["formulation"])
-    knobs = formulation.settle({k: v for k, v in request.get("knobs", {}).items() if k in _names(formulation)})
+    known = {knob.name for knob in formulation.knobs}
+    knobs = formulation.settle({k: v for k, v in request.get("knobs", {}).items() if k in known})
     scenario = Scenario.from_dict(request["scenario"], "lab")
     data = formulation.data(snapshot_at(scenario, offline=formulation.offline), knobs)
     model = formulation.build(data, knobs)
@@ -341,10 +342,6 @@ def described(request: Mapping[str, Any]) -> dict[str, Any]:
         "source": code,
         "size": str(model_size(model)),
     }
-
-
-def _names(formulation: Any) -> set[str]:
-    return {knob.name for knob in formulation.knobs}
 
 
 class _Answers:

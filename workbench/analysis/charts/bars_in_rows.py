@@ -197,7 +197,11 @@ def bound(
     finite, and for a schedule below a bound by more than rounding: then one of them is wrong.
     """
     table = pd.DataFrame(
-        [(name, kind, float(value)) for kind, of in _bound_kinds(bounds, schedules) for name, value in of.items()],
+        [
+            (name, kind, float(value))
+            for kind, of in (("bound", bounds), ("schedule", schedules))
+            for name, value in of.items()
+        ],
         columns=["name", "kind", "value"],
     )
     for row in table.itertuples():
@@ -262,10 +266,6 @@ def bound(
         subtitle="dashed: the best lower bound" if bounds else "",
         height=ROW_PX * 1.2 * max(len(names), 2),
     )
-
-
-def _bound_kinds(bounds: Mapping[str, float], schedules: Mapping[str, float]) -> list[tuple[str, Mapping[str, float]]]:
-    return [("bound", bounds), ("schedule", schedules)]
 
 
 MOST_ROWS = 100

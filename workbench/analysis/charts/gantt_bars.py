@@ -151,7 +151,7 @@ def _joined_in_time(bars: pd.DataFrame, alike: Sequence[str]) -> pd.DataFrame:
     start, end = bars["start_s"].to_numpy(float), bars["end_s"].to_numpy(float)
     order = np.lexsort((start, *reversed(keys)))
     start, end, keys = start[order], end[order], [key[order] for key in keys]
-    apart = start[1:] > end[:-1] + _tolerance(end[:-1])
+    apart = start[1:] > end[:-1] + np.maximum(SAME_S, 1e-9 * np.abs(end[:-1]))
     first = np.flatnonzero(np.concatenate(([True], apart | _changes(keys))))
     found = bars.iloc[order[first]].copy()
     found["end_s"] = np.maximum.reduceat(end, first)
@@ -234,10 +234,6 @@ def _changes(keys: Sequence[IntArray]) -> BoolArray:
     for key in keys:
         changed |= key[1:] != key[:-1]
     return changed
-
-
-def _tolerance(times: FloatArray) -> FloatArray:
-    return np.maximum(SAME_S, 1e-9 * np.abs(times))
 
 
 MOST_BARS = 25_000

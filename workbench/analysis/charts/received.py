@@ -35,7 +35,7 @@ def received_table(
     """
     columns = ["time_s", "since_s", "unit", "accelerator", "target", "received"]
     if shares.empty or decisions.empty:
-        return _empty(columns)
+        return pd.DataFrame({name: [] for name in columns}).astype({"unit": "str", "accelerator": "str"})
     held = timeline[(timeline["unit"] != "") & (timeline["kind"] != "sync")]
     last_s = end_s if end_s is not None else max([float(decisions["time_s"].max()), *held["end_s"].tolist()])
     changes = shares["time_s"].to_numpy(float)[~shares["decision"].duplicated().to_numpy()]
@@ -108,10 +108,6 @@ class _Held:
         inside = np.where(i > 0, np.maximum(self.end[np.maximum(i - 1, 0)] - times, 0.0), 0.0)
         found: FloatArray = self.before[i] - inside
         return found
-
-
-def _empty(columns: list[str]) -> pd.DataFrame:
-    return pd.DataFrame({name: [] for name in columns}).astype({"unit": "str", "accelerator": "str"})
 
 
 @unchecked

@@ -71,7 +71,7 @@ def question(run: Run, job: str) -> dict[str, Any]:
         "signals": {
             signal: dict(zip(of["job"], of["value"], strict=True)) for signal, of in now.groupby("signal", sort=False)
         },
-        "knobs": {name: value for name, value in run.knobs.items() if not _is_infinite(value)},
+        "knobs": {name: value for name, value in run.knobs.items() if value not in (math.inf, -math.inf)},
     }
 
 
@@ -127,7 +127,3 @@ def arrival_of(run: Run, job: str) -> float:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
-
-
-def _is_infinite(value: Any) -> bool:
-    return isinstance(value, float) and math.isinf(value)

@@ -73,7 +73,8 @@ class RowChange:
     @property
     def changes(self) -> bool:
         """Whether the best value is another."""
-        return self.after is None or not _same(self.before, self.after)
+        before, after = self.before, self.after
+        return after is None or abs(before - after) > AGREES * max(1.0, abs(before), abs(after))
 
     @property
     def table(self) -> pd.DataFrame:
@@ -301,10 +302,6 @@ def _in_words(statement: SolvedStatement, numbers: Sequence[int], row: str, by: 
     if several:
         return f"With {names} each {'relaxed' if by >= 0 else 'tightened'} by {_number(abs(by))}"
     return f"With {names} {SENSES[sense]} {now} in place of {was}"
-
-
-def _same(one: float, other: float) -> bool:
-    return abs(one - other) <= AGREES * max(1.0, abs(one), abs(other))
 
 
 def _number(value: float) -> str:

@@ -77,7 +77,9 @@ class MarginalValues:
 
     def as_json(self) -> dict[str, Any]:
         """Plain objects, null for what is not known."""
-        rows = [{name: _known(value) for name, value in row._asdict().items()} for row in self.values]
+        rows = [
+            {name: None if value != value else value for name, value in row._asdict().items()} for row in self.values
+        ]
         return {**vars(self), "values": rows}
 
     @staticmethod
@@ -111,10 +113,6 @@ class MarginalValues:
 
     def _repr_html_(self) -> str:
         return self.table.to_html(index=False, border=0, float_format=lambda value: short_number(value, 4))
-
-
-def _known(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 @told_of_arguments
@@ -182,7 +180,7 @@ def _rows(
         dual = _clean(sign * sensitivity.slope(step) / SMALL_GPUS, today.objective)
         one_more = _clean(resolved(name, 1.0), today.objective)
         note = ""
-        if not _same(dual, one_more):
+        if abs(dual - one_more) > SAME * max(abs(dual), abs(one_more)):
             slope = 2.0 * resolved(name, SMALL_GPUS / 2) - resolved(name, SMALL_GPUS)  # without its curvature
             note = _why(dual, slope, today)
         usd = price[name] or math.nan
@@ -193,10 +191,6 @@ def _rows(
 def _clean(value: float, objective: float) -> float:
     """What is only the solver's rounding is 0."""
     return 0.0 if abs(value) <= NOISE * max(1e-9, abs(objective)) else value
-
-
-def _same(one: float, other: float) -> bool:
-    return abs(one - other) <= SAME * max(abs(one), abs(other))
 
 
 def _why(dual: float, slope: float, today: Result) -> str:

@@ -8,7 +8,6 @@ job's runtime on the fastest of its types, its gang on the fewest nodes (ours: t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +55,10 @@ def draw_rewards(runtime_s: FloatArray, mix: DeadlineMix, seed: int) -> list[Ste
     kind = np.searchsorted(np.cumsum(mix[:2]), kinds.random(len(runtime_s)), side="right")
     first_s = runtime_s * factors.uniform(*FACTORS, len(runtime_s))
     taken = (SOFT_STEPS[:1], SOFT_STEPS, ())
-    return [_steps(float(at_s), taken[which]) or None for at_s, which in zip(first_s, kind, strict=True)]
+    return [
+        tuple((at_s * factor, reward) for factor, reward in taken[which]) or None
+        for at_s, which in zip(first_s.tolist(), kind, strict=True)
+    ]
 
 
 def runtimes(scenario: Scenario) -> FloatArray:
@@ -83,10 +85,6 @@ def check_workload(workload: str | None) -> None:
     """Raise InputError for a workload of another name; None is none at all."""
     if workload is not None and workload not in WORKLOADS:
         raise InputError("workload", workload, f"one of: {', '.join(WORKLOADS)}")
-
-
-def _steps(first_s: float, taken: Sequence[tuple[float, float]]) -> Steps:
-    return tuple((first_s * factor, reward) for factor, reward in taken)
 
 
 def _mix(workload: str | DeadlineMix) -> DeadlineMix:

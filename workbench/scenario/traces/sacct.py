@@ -345,7 +345,8 @@ def _facts(cells: Mapping[str, str], log: Log, known: Mapping[str, float | None]
     found["memory_mb"] = known.get("mem") or _memory_mb(log.read(cells, "ReqMem", megabytes), cells, found)
     found["priority"] = log.read(cells, "Priority", count)
     found["reservation"], found["hosts"] = (first_of(cells, name) for name in ("Reservation", "NodeList"))
-    found["started_by"] = _started_by(cells.get("Flags", ""))
+    flags = cells.get("Flags", "")
+    found["started_by"] = "main" if "SchedMain" in flags else "backfill" if "SchedBackfill" in flags else ""
     found["asked"] = ",".join(kind for kind in gpus_by_type(cells.get("ReqTRES", "")) if kind != "gpu")
     found["billing"] = known.get("billing")
     log.unread["AllocTRES", log.line] += any(known.get(name, 0.0) is None for name in ("cpu", "mem", "node", "billing"))
@@ -361,10 +362,6 @@ def _facts(cells: Mapping[str, str], log: Log, known: Mapping[str, float | None]
         if throttle := _THROTTLE.search(command):
             log.throttles.setdefault(match[1], int(throttle[1]))
     return {name: value for name, value in found.items() if isinstance(value, float) or is_name(value)}
-
-
-def _started_by(flags: str) -> str:
-    return "main" if "SchedMain" in flags else "backfill" if "SchedBackfill" in flags else ""
 
 
 def _memory_mb(each: float | None, cells: Mapping[str, str], facts: Mapping[str, float | None]) -> float | None:

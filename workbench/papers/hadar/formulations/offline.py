@@ -290,7 +290,7 @@ class Offline(Formulation[HadarInstance]):
 
     def build(self, data: HadarInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
-        return build(data, **_flags(knobs))
+        return build(data, **{knob.name: bool(knobs.get(knob.name, knob.default)) for knob in (CUTS, REQUIRE_ALL)})
 
     def read(self, model: pyo.ConcreteModel, data: HadarInstance, knobs: Knobs) -> Result:
         """Completions, utilities and the plan, its limits checked."""
@@ -309,10 +309,6 @@ class Offline(Formulation[HadarInstance]):
             if "cannot complete" in str(error.value):
                 raise
             raise InfeasibleError(NAME, f"the jobs cannot all complete in {data.slots} slots") from error
-
-
-def _flags(knobs: Knobs) -> dict[str, bool]:
-    return {knob.name: bool(knobs.get(knob.name, knob.default)) for knob in (CUTS, REQUIRE_ALL)}
 
 
 TOLERANCE = 2e-6

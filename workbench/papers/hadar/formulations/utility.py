@@ -76,20 +76,8 @@ Function = Callable[[FloatArray, UtilityJobs], FloatArray]
 """(jobs x n) completion times and the jobs -> (jobs x n) utilities."""
 
 
-def _effective_throughput(jct: FloatArray, jobs: UtilityJobs) -> FloatArray:
-    return jobs.work[:, None] / jct
-
-
 def _neg_jct(jct: FloatArray, jobs: UtilityJobs) -> FloatArray:
     return np.maximum(0.0, jobs.horizon + jobs.slot - jct)
-
-
-def _linear(jct: FloatArray, jobs: UtilityJobs) -> FloatArray:
-    return jobs.weight[:, None] * _neg_jct(jct, jobs)
-
-
-def _count(jct: FloatArray, jobs: UtilityJobs) -> FloatArray:
-    return np.ones_like(jct)
 
 
 def _step(jct: FloatArray, jobs: UtilityJobs) -> FloatArray:
@@ -105,10 +93,10 @@ def _stairs(jct: FloatArray, steps: Steps) -> FloatArray:
 
 
 NAMED: dict[str, Function] = {
-    "effective_throughput": _effective_throughput,
+    "effective_throughput": lambda jct, jobs: jobs.work[:, None] / jct,
     "neg_jct": _neg_jct,
-    "linear": _linear,
-    "count": _count,
+    "linear": lambda jct, jobs: jobs.weight[:, None] * _neg_jct(jct, jobs),
+    "count": lambda jct, jobs: np.ones_like(jct),
     "step": _step,
 }
 

@@ -24,7 +24,6 @@ from workbench.papers.hare.formulations.time_indexed_lp import TimeIndexedLP
 from workbench.papers.hare.instance import HareInstance
 from workbench.papers.hare.knobs import ROUND_KNOBS
 from workbench.scheduling.contract import Formulation
-from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import Snapshot
 
 MOST_GPUS = 8
@@ -190,11 +189,7 @@ STUDIES: Mapping[str, Callable[[Snapshot, Mapping[str, Any]], dict[str, Any]]] =
 
 def _settled(given: Mapping[str, Any]) -> dict[str, Any]:
     """The knobs of coarsening; raises InputError for a value that one does not take."""
-    return {knob.name: _checked(knob, given) for knob in ROUND_KNOBS}
-
-
-def _checked(knob: Knob, given: Mapping[str, Any]) -> Any:
-    return knob.check(given[knob.name]) if knob.name in given else knob.default
+    return {knob.name: knob.check(given.get(knob.name, knob.default)) for knob in ROUND_KNOBS}
 
 
 def _least(formulation: Formulation[HareInstance], data: HareInstance) -> float:

@@ -180,12 +180,9 @@ def known_schedule(instance: HareInstance) -> TaskSchedule:
 
 def _job_by_job(instance: HareInstance, jobs: list[int]) -> TaskSchedule:
     """Each job's tasks in turn, with insertion."""
-    tasks = (range(int(instance.round_task[instance.job_round[job]]), _end(instance, job)) for job in jobs)
+    ends = instance.round_task[instance.job_round].tolist()
+    tasks = (range(ends[job], ends[job + 1]) for job in jobs)
     return list_schedule(instance, list(itertools.chain.from_iterable(tasks)), insertion=True)
-
-
-def _end(instance: HareInstance, job: int) -> int:
-    return int(instance.round_task[instance.job_round[job + 1]])
 
 
 def _exchanged(instance: HareInstance, jobs: list[int], trials: int) -> tuple[TaskSchedule, int]:
