@@ -9,7 +9,7 @@ from reproduction.gavel.sweep import Load, gain, load_panel, points, sweep
 from reproduction.information import ESTIMATORS, LOW_RANK
 from reproduction.line import Line
 from workbench.scheduling.estimators.by_name import maker
-from workbench.scheduling.estimators.pair_error import pair_errors
+from workbench.scheduling.estimators.speed_error import pair_errors
 
 ALONE, ORACLE, ESTIMATED = "no sharing", "sharing, true speeds", "sharing, estimated speeds"
 

@@ -17,7 +17,7 @@ from workbench.scenario.traces.synthetic import generate
 from workbench.scheduling.estimators.by_name import ESTIMATORS, maker
 from workbench.scheduling.estimators.low_rank_pairs import LowRank, factorise
 from workbench.scheduling.estimators.oracle import Oracle
-from workbench.scheduling.estimators.pair_error import pair_errors
+from workbench.scheduling.estimators.speed_error import pair_errors
 from workbench.scheduling.snapshot import LearningBelief, Observation
 
 JOBS = {name: Job(name=name, model=name, steps=1) for name in "abcd"}

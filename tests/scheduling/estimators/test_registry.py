@@ -13,8 +13,7 @@ from reproduction.hops.settings import SIZES
 from workbench.base.errors import InputError
 from workbench.scenario.presets import preset
 from workbench.scheduling.estimators.by_name import DEFAULT, ESTIMATORS, Maker, maker
-from workbench.scheduling.estimators.pair_error import pair_errors
-from workbench.scheduling.estimators.speed_error import ErrorLog
+from workbench.scheduling.estimators.speed_error import ErrorLog, pair_errors
 from workbench.scheduling.snapshot import LearningBelief
 
 

@@ -14,10 +14,9 @@ from workbench.scheduling.estimators.layered import Layered
 from workbench.scheduling.estimators.low_rank_pairs import LowRank
 from workbench.scheduling.estimators.noise import NOISE, Noisy
 from workbench.scheduling.estimators.oracle import NodeOracle, Oracle
-from workbench.scheduling.estimators.pair_error import pair_errors
 from workbench.scheduling.estimators.pmi import Pmi
 from workbench.scheduling.estimators.scaled_across_types import ScaledAcrossTypes
-from workbench.scheduling.estimators.speed_error import ErrorLog, Errors, speed_errors
+from workbench.scheduling.estimators.speed_error import ErrorLog, Errors, pair_errors, speed_errors
 from workbench.scheduling.knob import Knob, Value, settle
 from workbench.scheduling.snapshot import Belief
 

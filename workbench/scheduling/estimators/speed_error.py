@@ -1,4 +1,4 @@
-"""How far a belief's speeds of gangs are from the true ones, node speeds included, and how that changes in a run.
+"""How far a belief's speeds of gangs and pairs are from the true ones, and how that changes in a run.
 
 Hops's Fig. 7b: with more and more measurements the gap between predicted and actual throughput closes.
 """
@@ -59,6 +59,22 @@ def speed_errors(scenario: Scenario, belief: Belief) -> FloatArray:
                     errors.append(abs(belief.on_nodes(job, gpus) - true) / true)
     if not errors:
         raise InputError("jobs", len(scenario.jobs), "at least one with a speed > 0 on some nodes")
+    return np.array(errors)
+
+
+def pair_errors(scenario: Scenario, belief: Belief) -> FloatArray:
+    """|believed - true| / true of both members of each of the scenario's pairs that may share (`colocated`).
+
+    On types of which the cluster has no node nobody shares.
+    """
+    errors: list[float] = []
+    for row in scenario.colocated:
+        true = np.array([row.steps_per_s, row.with_steps_per_s])
+        if true.min() <= 0 or row.accelerator not in scenario.cluster.types:
+            continue
+        one, two = (Job(name=name, model=name, steps=1, gpus=row.gpus) for name in (row.model, row.with_model))
+        believed = belief.pair(one, two, row.accelerator, row.placement)
+        errors += (np.abs(np.array(believed or (0.0, 0.0)) - true) / true).tolist()
     return np.array(errors)
 
 
