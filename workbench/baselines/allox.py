@@ -286,7 +286,7 @@ class AlloxScheduler(LineScheduler):
     name = NAME
     title = "AlloX: the least mean completion time"
     knobs = (PRESET, line_decision.ROUND_S, ALPHA, PREEMPTIVE, THROUGH)
-    presets = {"ours": {}, "authors": {"through": "gavel_rounds", "preemptive": False}}
+    presets = {"defaults": {}, "authors": {"through": "gavel_rounds", "preemptive": False}}
 
     def route(self, knobs: Knobs) -> Route:
         return Route("other route", NAME, "jobs are matched to places in the lines of GPUs by the Hungarian method")

@@ -103,7 +103,7 @@ class Gandiva(Scheduler):
     title = "Gandiva: ad-hoc packing, time divided equally"
     knobs = (PRESET, PAIRING, PAIR_SEED, *priority.KNOBS)
     presets = {
-        "paper": {},
+        "defaults": {},
         "authors": {**priority.AUTHORS, "shuffle_types": "never", "pairing": "looked_up", "pair_seed": 0},
     }
     packs = True

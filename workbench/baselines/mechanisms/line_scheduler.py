@@ -21,9 +21,9 @@ from workbench.scheduling.snapshot import Snapshot
 
 PRESET = Knob(
     "preset",
-    "ours",
-    "The plain queue, or the knobs of the authors' simulator of Gavel",
-    choices=("ours", "authors"),
+    "defaults",
+    "The plain queue (the defaults), or the knobs of the authors' simulator of Gavel",
+    choices=("defaults", "authors"),
 )
 THROUGH = Knob(
     "through",
@@ -37,7 +37,7 @@ THROUGH = Knob(
 class LineScheduler(Scheduler):
     """`serve` as GPUs become free, `shares` through Gavel's rounds; leftovers: that mechanism's knob."""
 
-    presets: Mapping[str, Mapping[str, Value]] = {"ours": {}, "authors": {"through": "gavel_rounds"}}
+    presets: Mapping[str, Mapping[str, Value]] = {"defaults": {}, "authors": {"through": "gavel_rounds"}}
     leftovers = "known"
 
     @abstractmethod

@@ -21,9 +21,9 @@ from workbench.scheduling.snapshot import Snapshot
 
 PRESET = Knob(
     "preset",
-    "paper",
-    "Knobs of the mechanism as in the paper, or as in the authors' simulator",
-    choices=("paper", "authors"),
+    "defaults",
+    "Knobs of the mechanism as they are by default (the paper's), or as in the authors' simulator",
+    choices=("defaults", "authors"),
     main=True,
 )
 
@@ -64,7 +64,7 @@ class ShareScheduler(Scheduler):
         self._route = route
         all_knobs = (PRESET, *checked_knobs(f"scheduler {name}", knobs), *priority.KNOBS)
         self.knobs = tuple(replace(knob, default=(defaults or {}).get(knob.name, knob.default)) for knob in all_knobs)
-        self.presets = {"paper": {}, "authors": {**priority.AUTHORS, **(authors or {})}}
+        self.presets = {"defaults": {}, "authors": {**priority.AUTHORS, **(authors or {})}}
         self.uses = type(self).uses | checked_uses(f"scheduler {name}", uses)
 
     def route(self, knobs: Knobs) -> Route:
