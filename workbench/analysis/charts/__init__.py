@@ -5,24 +5,17 @@ The outline of the schedule before a change is in `bars_in_rows`."""
 from workbench.analysis.charts.areas import entities, logical_clusters, utilisation
 from workbench.analysis.charts.bar_charts import (
     before_after,
+    bound,
     grouped_bars,
     job_changes,
     variants,
-)
-from workbench.analysis.charts.bars_in_rows import (
-    QUEUE_SIGNALS,
-    bound,
-    gangs,
-    gangs_at,
-    longest_queue_s,
-    queue_at,
-    service_window,
 )
 from workbench.analysis.charts.cdf import cdf, cdf_table, jct_cdf
 from workbench.analysis.charts.curves import curve, price_curve, speed_errors, sweep
 from workbench.analysis.charts.deadlines import admission, lease_gantt, planned_leases, run_leases
 from workbench.analysis.charts.drawing import Drawing
 from workbench.analysis.charts.export import save, to_csv, to_html, to_png, to_svg
+from workbench.analysis.charts.gangs import gangs, gangs_at
 from workbench.analysis.charts.gantt import gantt, gantt_slot, plan, run_gantt
 from workbench.analysis.charts.heat_maps import (
     allocation,
@@ -45,6 +38,7 @@ from workbench.analysis.charts.series import (
     queue,
     signals,
 )
+from workbench.analysis.charts.service_window import QUEUE_SIGNALS, longest_queue_s, queue_at, service_window
 from workbench.analysis.charts.tasks import task_rows, tasks
 
 __all__ = [
