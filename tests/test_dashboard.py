@@ -27,16 +27,7 @@ import nbformat
 import pytest
 import websocket
 
-from tests.browser_support import (
-    PATIENCE_S,
-    PROJECT,
-    Server,
-    child,
-    free_port,
-    private_home,
-    serving,
-    write_notebook,
-)
+from tests.browser_support import PATIENCE_S, PROJECT, Server, child, free_port, private_home, serving, write_notebook
 from workbench.base.text import is_loopback
 
 SOURCE = PROJECT / "tools" / "jupyter" / "dashboard.py"

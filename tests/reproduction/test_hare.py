@@ -14,9 +14,7 @@ from pytest import approx
 from reproduction import PaperFigure, hare
 from reproduction.hare import changes, schemes, settings, simulated, switches, testbed
 from reproduction.hare.settings import FigurePoint
-from workbench.papers.hare.algorithms.switching import (
-    TABLE_3,
-)
+from workbench.papers.hare.algorithms.switching import TABLE_3
 from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.presets import preset
 from workbench.simulation.task_sequences import task_table

@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-from reproduction.hops.tables import (
-    queue_table,
-    sizes_by_lambda,
-)
+from reproduction.hops.tables import queue_table, sizes_by_lambda
 from tests.papers.hops.plan_support import job, scenario
 from workbench.papers.hops.instance import HopsInstance, JobConfigurations
 from workbench.papers.hops.lessons.two_jobs import two_jobs

@@ -6,13 +6,7 @@ import pytest
 from workbench.base.errors import InputError, ScenarioError
 from workbench.scenario.cluster import Accelerator, Cluster, NodeGroup
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.synthetic import (
-    draw_arrivals,
-    draw_durations,
-    draw_gangs,
-    draw_short,
-    generate,
-)
+from workbench.scenario.traces.synthetic import draw_arrivals, draw_durations, draw_gangs, draw_short, generate
 
 CLUSTER = "v100=9x4,p100=9x4,k80=9x4"
 MANY = 50_000

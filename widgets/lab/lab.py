@@ -52,14 +52,7 @@ from workbench.scenario.scenario import Scenario, SchedulerEntry
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.estimators import by_name
 from workbench.session.api import with_usable_schedulers
-from workbench.session.registry import (
-    find_scheduler,
-    formulations,
-    is_own,
-    rooms,
-    schedulers,
-    unknown_name,
-)
+from workbench.session.registry import find_scheduler, formulations, is_own, rooms, schedulers, unknown_name
 from workbench.simulation.run import Run
 
 if TYPE_CHECKING:

@@ -33,13 +33,7 @@ from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.slurm.asks import JOB, Ask
 from workbench.baselines.mechanisms.slurm.free import FreeNow, RunningJob, bits
 from workbench.baselines.mechanisms.slurm.limits import Ledger
-from workbench.baselines.mechanisms.slurm.passes import (
-    IdleCycle,
-    PassOutcome,
-    SchedulingPass,
-    in_order,
-    reserved,
-)
+from workbench.baselines.mechanisms.slurm.passes import IdleCycle, PassOutcome, SchedulingPass, in_order, reserved
 from workbench.baselines.mechanisms.slurm.priority import (
     Standing,
     User,

@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import InputError, counted
 from workbench.cli.arguments import FOR_ALL, Commands, Parser, add_belief, add_command, add_set
-from workbench.cli.inputs import (
-    called,
-    labelled,
-    names,
-    read_scenario,
-    require_jobs,
-    seconds,
-    seeds,
-    whole,
-)
+from workbench.cli.inputs import called, labelled, names, read_scenario, require_jobs, seconds, seeds, whole
 from workbench.cli.output import Answer, aligned, known_as, say, short
 from workbench.cli.simulate import CLEAR_LINE, watched
 from workbench.cli.solve import MOST_ROWS

@@ -8,15 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.support import (
-    DATA,
-    PAPER,
-    by_assembly,
-    dense,
-    plain,
-    solve_all,
-    table,
-)
+from tests.papers.gavel.support import DATA, PAPER, by_assembly, dense, plain, solve_all, table
 from workbench.base.errors import InputError
 from workbench.baselines.fifo import greedy
 from workbench.papers.gavel.formulations.fifo import FirstInFirstOut, fastest, places

@@ -9,17 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import workbench
-from tests.papers.gavel.support import (
-    DATA,
-    PAPER,
-    TWO,
-    by_assembly,
-    dense,
-    isolated,
-    random_data,
-    solve_all,
-    stepped,
-)
+from tests.papers.gavel.support import DATA, PAPER, TWO, by_assembly, dense, isolated, random_data, solve_all, stepped
 from workbench.base.errors import InputError
 from workbench.papers.gavel.formulations.makespan import Makespan, bracket, build_bisection, durations
 from workbench.papers.gavel.instance import StepsInstance, seen

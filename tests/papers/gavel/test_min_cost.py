@@ -10,17 +10,7 @@ from hypothesis import strategies as st
 
 import workbench
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.support import (
-    DATA,
-    PAPER,
-    TWO,
-    by_assembly,
-    dense,
-    equal_share,
-    priced,
-    solve_all,
-    table,
-)
+from tests.papers.gavel.support import DATA, PAPER, TWO, by_assembly, dense, equal_share, priced, solve_all, table
 from workbench.base.errors import InputError
 from workbench.papers.gavel.formulations.min_cost import NAME, MinCost, PricedInstance, build_ratio
 from workbench.scheduling import notation

@@ -10,17 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.support import (
-    DATA,
-    PAPER,
-    TWO,
-    by_assembly,
-    dense,
-    priced,
-    random_data,
-    solve_all,
-    table,
-)
+from tests.papers.gavel.support import DATA, PAPER, TWO, by_assembly, dense, priced, random_data, solve_all, table
 from workbench.base.errors import InputError
 from workbench.papers.gavel.formulations.min_cost import MinCost
 from workbench.papers.gavel.formulations.min_cost_slo import (

@@ -21,10 +21,7 @@ from workbench import simulate, summary
 from workbench.analysis.contract_rules.schedulers import Watched
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.task_rounds import steps_each
-from workbench.papers.hare.algorithms.switching import (
-    TABLE_3,
-    cost_of,
-)
+from workbench.papers.hare.algorithms.switching import TABLE_3, cost_of
 from workbench.papers.hare.scheduler import Hare, ProfileHistory
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import TaskRounds

@@ -13,13 +13,7 @@ import workbench
 from tests.baselines.mechanisms.support import look, make
 from workbench.analysis.metrics import check
 from workbench.base.errors import InputError
-from workbench.papers.hops.algorithms.profiler import (
-    Probe,
-    ProfileQueue,
-    RunningProbe,
-    probes,
-    start_profiles,
-)
+from workbench.papers.hops.algorithms.profiler import Probe, ProfileQueue, RunningProbe, probes, start_profiles
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import generate
 from workbench.scheduling.contract import Scheduler, Timing

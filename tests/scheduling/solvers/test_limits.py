@@ -8,14 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workbench.scheduling.solvers import (
-    Columns,
-    InfeasibleError,
-    Programme,
-    Solver,
-    UnboundedError,
-    solve_matrix,
-)
+from workbench.scheduling.solvers import Columns, InfeasibleError, Programme, Solver, UnboundedError, solve_matrix
 from workbench.scheduling.solvers.limits import LimitRows
 
 WORST = 1e-5

@@ -3,13 +3,7 @@
 The outline of the schedule before a change is in `bars_in_rows`."""
 
 from workbench.analysis.charts.areas import entities, logical_clusters, utilisation
-from workbench.analysis.charts.bar_charts import (
-    before_after,
-    bound,
-    grouped_bars,
-    job_changes,
-    variants,
-)
+from workbench.analysis.charts.bar_charts import before_after, bound, grouped_bars, job_changes, variants
 from workbench.analysis.charts.cdf import cdf, cdf_table, jct_cdf
 from workbench.analysis.charts.curves import curve, price_curve, speed_errors, sweep
 from workbench.analysis.charts.deadlines import admission, lease_gantt, planned_leases, run_leases

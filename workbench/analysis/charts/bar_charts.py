@@ -16,14 +16,7 @@ import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.bars_in_rows import ROW_PX, row_layers, row_scale, row_texts
-from workbench.analysis.charts.drawing import (
-    Drawing,
-    drawn,
-    marks,
-    message,
-    message_layer,
-    unchecked,
-)
+from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.metrics.declared import MARK, clearly_best
 from workbench.base.errors import InputError, counted
 from workbench.base.labels import with_unit

@@ -13,15 +13,7 @@ import altair as alt
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import (
-    Drawing,
-    Layer,
-    Marks,
-    begun,
-    ghosts,
-    marks,
-    so_far,
-)
+from workbench.analysis.charts.drawing import Drawing, Layer, Marks, begun, ghosts, marks, so_far
 
 ROW_PX, MOST_HEIGHT_PX = 24.0, 620.0
 MOST_ROWS = 100

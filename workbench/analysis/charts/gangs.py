@@ -6,21 +6,8 @@ import altair as alt
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.bars_in_rows import (
-    MOST_ROWS,
-    row_bars,
-    row_layers,
-    row_px,
-    row_texts,
-)
-from workbench.analysis.charts.drawing import (
-    Drawing,
-    drawn,
-    marks,
-    message,
-    message_layer,
-    unchecked,
-)
+from workbench.analysis.charts.bars_in_rows import MOST_ROWS, row_bars, row_layers, row_px, row_texts
+from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.charts.series import latest
 from workbench.base.rounding import short_number
 from workbench.scenario.cluster import Cluster

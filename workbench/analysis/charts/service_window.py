@@ -7,22 +7,8 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.bars_in_rows import (
-    MOST_ROWS,
-    present,
-    row_bars,
-    row_layers,
-    row_px,
-    row_texts,
-)
-from workbench.analysis.charts.drawing import (
-    Drawing,
-    drawn,
-    marks,
-    message,
-    message_layer,
-    unchecked,
-)
+from workbench.analysis.charts.bars_in_rows import MOST_ROWS, present, row_bars, row_layers, row_px, row_texts
+from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.charts.series import latest
 
 INSIDE, LATER, LET_IN, OUTSIDE = "service window", "window of a later plan", "let in onto fragments", "outside"

@@ -20,14 +20,7 @@ import altair as alt
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.bars_in_rows import (
-    outline_layers,
-    outlines_of,
-    row_layers,
-    row_px,
-    row_scale,
-    row_texts,
-)
+from workbench.analysis.charts.bars_in_rows import outline_layers, outlines_of, row_layers, row_px, row_scale, row_texts
 from workbench.analysis.charts.drawing import (
     SELECTED,
     SHOWN,

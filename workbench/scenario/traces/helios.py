@@ -16,15 +16,7 @@ from pathlib import Path
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
 from workbench.scenario.traces.slurm_site import texts
-from workbench.scenario.traces.timed import (
-    TimedRow,
-    assemble,
-    dated,
-    gpu_count,
-    name_problem,
-    started,
-    time_problem,
-)
+from workbench.scenario.traces.timed import TimedRow, assemble, dated, gpu_count, name_problem, started, time_problem
 from workbench.scenario.traces.trace_file import TraceCut, number, read_table, read_time
 
 FORMAT = "helios"

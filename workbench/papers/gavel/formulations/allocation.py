@@ -22,15 +22,7 @@ from workbench.scheduling.contract import Formulation, Knobs, Result, assembled
 from workbench.scheduling.decision import unit_name
 from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import (
-    Point,
-    Programme,
-    Solver,
-    SolveReport,
-    UnkeptError,
-    answer,
-    solve_matrix,
-)
+from workbench.scheduling.solvers import Point, Programme, Solver, SolveReport, UnkeptError, answer, solve_matrix
 
 NOTHING_MORE: Mapping[str, FloatArray] = MappingProxyType({})
 

@@ -22,13 +22,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.arrays import FloatArray
-from workbench.papers.hadar.formulations.schedules import (
-    KNOBS,
-    ScheduleInstance,
-    as_row,
-    enumerate_schedules,
-    lay_out,
-)
+from workbench.papers.hadar.formulations.schedules import KNOBS, ScheduleInstance, as_row, enumerate_schedules, lay_out
 from workbench.papers.hadar.instance import HadarInstance
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.modelling import pyo
