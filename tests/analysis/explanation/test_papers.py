@@ -260,6 +260,8 @@ def test_what_an_own_objective_decided_is_not_told_by_the_papers() -> None:
     for job, binding in (("J3", f"it is in {best}"), ("J1", f"{best}, is without it")):
         told = workbench.explain(run, job, 10.0)
         assert told.binding == binding and "add up to m" not in told.text()
+    decided, rows = run.decisions.iloc[0], workbench.rows(run, 10.0)
+    assert decided["objective"] == decided["bound"] == pytest.approx(1054.961) == rows.attrs["objective"]
     links = workbench.chain(run, "v100-0/0", 10.0, again=False).links
     first = 'mine has an objective in the place of the paper\'s (8): "J3 first" (favour).'
     assert f"Of J3: it is in {best}." in links[-1].text

@@ -249,7 +249,9 @@ def _chosen_by(
         if number is not None:
             choice[job] = found.spans[job][number]
     payoff = np.where(choice >= 0, found.value[choice], 0.0)
-    return Selection(choice, payoff, solved.status, solved.bound, solved.gap, solved.build_s + solved.solve_s, "model")
+    took_s, value = solved.build_s + solved.solve_s, float(payoff.sum())
+    own = None if solved.objective is None or np.isclose(solved.objective, value) else solved.objective
+    return Selection(choice, payoff, solved.status, solved.bound, solved.gap, took_s, "model", own)
 
 
 def _recorded(

@@ -86,19 +86,23 @@ class RoundAllocation:
         """The sum of payoffs of those that were placed, against the first selection's bound.
 
         The bound is of GPUs counted by type. With more selections than one it is feasible only, and where jobs placed
-        later pay so much less than in the order of arrival that it exceeds the bound, that is no bound: None.
+        later pay so much less than in the order of arrival that it exceeds the bound, that is no bound: None. By an own
+        objective: what the model that chose comes to, None where its choice is not what was placed.
         """
         placed = math.fsum(chosen.payoff for chosen in self.chosen.values() if not chosen.left_over)
         bound = self.first.bound
+        value: float | None = placed
         slack = TOLERANCE * max(1.0, abs(placed))
         if bound is not None and placed > bound + slack:
             bound = None
         as_chosen = self.iterations == 1 and abs(placed - self.first.objective) <= slack
+        if self.first.own is not None:
+            value, bound = (self.first.own, self.first.bound) if as_chosen else (None, None)
         status = self.first.status if as_chosen else "feasible"
         gap = self.first.gap if as_chosen else relative_gap(placed, bound)
         return SolveReport(
             status,
-            placed,
+            value,
             bound=bound,
             gap=gap,
             build_s=self.build_s,

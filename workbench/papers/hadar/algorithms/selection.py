@@ -93,7 +93,8 @@ class Selection:
 
     choice: (jobs,) number of the option, -1 for none; payoff: (jobs,) of the choice, 0 for none; objective: their sum;
     status, bound, gap, solve_s: as of a solver. The gap of `relaxed` is what making its answer whole has lost at most.
-    method: by dynamic programming, by the linear programme, or by the stated model.
+    method: by dynamic programming, by the linear programme, or by the stated model; own: what a model comes to whose
+    objective is another than the sum of payoffs, as its bound and gap are of.
     """
 
     choice: IntArray
@@ -103,6 +104,7 @@ class Selection:
     gap: float | None
     solve_s: float
     method: Literal["dp", "lp", "model"]
+    own: float | None = None
 
     @property
     def objective(self) -> float:
