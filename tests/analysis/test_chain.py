@@ -62,7 +62,7 @@ def test_the_row_that_decides_where_a_job_runs_is_a_cause_of_its_chain() -> None
     verdicts = {row.row: row.verdict for row in found.rows}
     also, none, needed = others.split("; ")
     assert also == "epigraph[translation] would change it too" and verdicts["epigraph[translation]"] == "cause"
-    assert none == "epigraph[game] need change nothing (binding, not decisive)"
+    assert none == "without epigraph[game] all can stay as it is (binding, not decisive)"
     unkept = needed.removeprefix("no run can do without ").removesuffix(" (binding, not decisive)")
     assert {*unkept.replace(" and ", ", ").split(", ")} == {"capacity[v100]", "job_time[game]", "job_time[translation]"}
     assert verdicts["epigraph[game]"] == verdicts["capacity[v100]"] == "binding, not decisive"
@@ -197,7 +197,7 @@ def test_a_row_that_changes_nothing_is_not_decisive() -> None:
     assert verdicts["epigraph[game]"] == "binding, not decisive"
     assert "epigraph[game]" not in found.causes and found.job == "game"
     text = next(link.text for link in found.links if link.step == "rows")
-    assert "epigraph[game] need change nothing (binding, not decisive)" in text
+    assert "without epigraph[game] all can stay as it is (binding, not decisive)" in text
     two = workbench.load("preset:start_here").to_dict()
     next(node for node in two["cluster"]["nodes"] if node["name"] == "slow")["count"] = 2
     like_slow = workbench.simulate(workbench.Scenario.from_dict(two), FAIR)
@@ -258,7 +258,7 @@ def test_ranks_are_in_the_order_of_choice(knobs: dict[str, str], monkeypatch: py
     if not knobs:
         text = workbench.chain(run, "fast-0/0", 3554.5, again=False).links[1].text
         assert "1. game on v100: 2 (0.667 / 0.333); 2. vision on v100: 2 (0.333 / 0.167), behind the one bef" in text
-        assert "as it had 1 min 12 s less than its share, that one had 6 min less than its share; 3. tr" in text
+        assert "1 min 12 s less than its share of v100, that one had 6 min less than its share; 3. tr" in text
 
 
 def test_hadars_prices_and_payoffs_add_up() -> None:

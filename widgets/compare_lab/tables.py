@@ -145,7 +145,8 @@ def best_line(outcomes: Outcomes, found: Comparison | None) -> str:
     if not of and len(outcomes.seeds) == 1:
         of = "One run each: "
     elif not of and not _is_alike(found):
-        of = f"Means of {len(outcomes.seeds)} seeds, which may differ by chance: "
+        drawn = ", their jobs drawn anew" if outcomes.setting.bootstrap else ""
+        of = f"Means of {len(outcomes.seeds)} seeds{drawn}, which may differ by chance: "
     return f"<p>{of}{'; '.join(parts)}. The page Measures has all.</p>" if parts else ""
 
 

@@ -46,7 +46,7 @@ TEX = re.compile(r" ?\\(?:left|right)\b ?|\\(?:math(?:rm|it)|text)?|[${}]")
 PART = re.compile(r"\bm\.(\w+)")
 INVALID = "Correct what is marked in Set-up first: the size of the problem depends on it."
 ALGORITHM, KEPT = "algorithm", "kept"
-PRICED = ": utility per GPU and round, once all below is decided"
+PRICED = ": utility per GPU and round, once all below is decided; each paid its cost / (GPUs x rounds)"
 MOST_SIGNALS = 5
 """Columns of what it went by."""
 

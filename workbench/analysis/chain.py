@@ -240,7 +240,7 @@ def _first_of(rows: tuple[TriedRow, ...], made: str, still: str) -> DecisiveRow 
     found = [f"{first.row}{says}: {first.done} from {made} on, and the problem solved again, {first.becomes}"]
     also = [row.row for row in rows if row.verdict == "cause" and row is not first]
     others = [f"{listed(also)} would change it too"] if also else []
-    others += [f"{listed(tried)} need change nothing (binding, not decisive)"] if tried else []
+    others += [f"without {listed(tried)} all can stay as it is (binding, not decisive)"] if tried else []
     others += [needed] if needed else []
     found += [f"Of the others, each tried alone, {'; '.join(others)}"] if others else []
     return DecisiveRow(first.row, ". ".join(found), rows)

@@ -304,7 +304,7 @@ def test_several_seeds_give_means_and_paired_ratios(waiter: Waiter) -> None:
     pair = lab.comparison.paired().set_index("measure").loc["mean_jct_s"]
     said = f"&times;&nbsp;{pair.ratio:.2f} ({pair.ratio_low:.2f}&nbsp;to&nbsp;{pair.ratio_high:.2f})"
     assert said in lab._results._measures.value and "Bonferroni" in lab._results._measures.value
-    assert "Means of 3 seeds" in lab._results._best.value
+    assert "Means of 3 seeds, their jobs drawn anew, which may" in lab._results._best.value
     unsure = {row.measure for row in lab.comparison.paired_as_read().itertuples() if row.unsure}
     best, page = lab.comparison.best(), lab._results._measures.value
     assert "mean_jct_s" in unsure and best["mean_jct_s"].any(), "the mean is lower, by chance as far as is shown"

@@ -148,7 +148,8 @@ class RowEdit(Edit):
             steps = ["row.deactivate()"]
         else:
             steps = [f"row.set_value(({new.get('lower', 'row.lower')}, row.body, {new.get('upper', 'row.upper')}))"]
-        return [f"row = {row}", *steps]
+        seen = "" if by is None else f"  # {SENSES[self.sense]} {short_number(self.after or 0.0, 4)} in the lab"
+        return [f"row = {row}", *steps[:-1], steps[-1] + seen]
 
     def apply(self, model: Any, data: Any) -> None:
         part = model.component(self.part)
