@@ -37,7 +37,7 @@ td.n + td:not(.n), th.n + th:not(.n) { padding-left: 8px; }
 img { width: 100%; height: auto; display: block; } ul { margin: 4px 0; padding-left: 20px; }
 figure { margin: 6px 0; break-inside: avoid; }
 @media (min-width: 641px) { td.n { white-space: nowrap; } }
-@media (max-width: 640px) { .two { grid-template-columns: minmax(0, 1fr); } }
+@media (max-width: 640px) { .two { grid-template-columns: minmax(0, 1fr); } section { overflow-x: auto; } }
 @media print { body { margin: 0; padding: 0; max-width: none; font-size: 9.5px; } h1 { font-size: 17px; }
   h2 { font-size: 12.5px; margin: 7px 0 2px; } td, th { padding: 0.5px 6px 0.5px 0; } .small { font-size: 9.5px; }
   figure { margin: 2px 0; } }

@@ -13,7 +13,7 @@ import workbench
 from workbench.analysis import metrics
 from workbench.analysis.calibration.note import notes_under
 from workbench.analysis.run_report import run_report
-from workbench.analysis.what_if import Configuration, DensityTo, LoadTo, NodesBy, SeveralChanges, parse_change
+from workbench.analysis.what_if import Configuration, DensityTo, LoadTo, NodesBy, SeveralChanges, parse_change, pictures
 from workbench.analysis.what_if.ask import ask
 from workbench.analysis.what_if.report import wait_tables, what_if_report
 from workbench.analysis.what_if.site_changes import LIMITS, SET, chosen, date_of
@@ -404,7 +404,9 @@ def test_an_outage_that_outlasts_the_log_and_waits_that_capacity_does_not_explai
     found = workbench.what_if(two_types(4), "slurm", asked, seeds=[0])
     (said,) = (text for text in found.conclusions if "the outage ends" in text)
     assert " after today's last job, and 1 job can end only then: means and makespan below" in said
-    assert found.warnings == ()
+    assert found.warnings == () and "Job by job, with b-0 down from 2024-03-01 08:00 to …" in str(
+        pictures.by_job(found, asked[0]).named()
+    )
     for change, factor in zip(asked[1:], (0.5, 2.0), strict=True):
         found.waits.loc[found.waits["change"] == change, "after_total_s"] = factor * found.waits["before_total_s"]
     fewer, more = surprising(found)
