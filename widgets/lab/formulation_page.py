@@ -376,7 +376,7 @@ def _steps_table(run: Run, decision: int) -> tuple[pd.DataFrame, str]:
     columns: dict[str, dict[str, float]] = {}
     for signal, job, value in zip(signals["signal"], signals["job"], signals["value"], strict=True):
         columns.setdefault(signal, {})[job] = value
-    alone = [signal for signal, of in columns.items() if len(of) == 1 < len(order)]  # told with the first job, of all
+    alone = [signal for signal, of in columns.items() if signal in OF_ALL or len(of) == 1 < len(order)]  # of all jobs
     of_all = {signal: next(iter(columns.pop(signal).values())) for signal in alone}
     whole = ", ".join(_of_all(signal, value) for signal, value in of_all.items() if value)
     shown = dict(sorted(columns.items(), key=lambda item: -len(item[1]))[:MOST_SIGNALS])

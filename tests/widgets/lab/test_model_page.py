@@ -75,6 +75,9 @@ def test_what_is_carried_over_was_decided_before_and_a_programme_has_rows_instea
     assert "6 GPUs in guaranteed leases, 2 GPUs left for best effort" in re.sub(r"<[^>]*>", "", later)
     assert "held back" not in later, "nothing is held"
     assert steps(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 3000.0) == ""
+    slos = workbench.preset("chronus_small")
+    single = steps(workbench.simulate(slos.replace(jobs=slos.jobs[:1]), "chronus"), 0.0)
+    assert "GPUs left for best effort" in single.partition("<table")[0], "of the cluster, not of the one job's row"
 
 
 def test_the_exact_problem_is_asked_once_beside_a_small_run_and_an_old_answer_is_not_shown(work: Waiter) -> None:

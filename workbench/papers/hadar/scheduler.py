@@ -127,8 +127,8 @@ class Hadar(Scheduler):
         relative = knobs["utility"] != "neg_jct"
         if not relative:
             without += (
-                f"; a job's utility here is {slots + 1} slots less those from its arrival to its completion; Algorithm "
-                "2 takes them from a number of its own, so that only differences between utilities can be compared"
+                f"; utility here is {slots + 1} slots less a job's slots from arrival to completion; Algorithm 2 "
+                "begins with another number of slots: compare differences between utilities, not utilities"
             )
         counted = "utility of all jobs together"
         return ExactProblem(
