@@ -360,7 +360,7 @@ class Scenario(Frozen):
     @cached_property
     def order(self) -> tuple[int, ...]:
         """Positions of the jobs sorted by (arrival, position)."""
-        return tuple(sorted(range(len(self.jobs)), key=lambda i: self.jobs[i].arrival_s))
+        return tuple(np.argsort([job.arrival_s for job in self.jobs], kind="stable").tolist())
 
     def require_runnable(self, source: str = "") -> None:
         """Raise ScenarioError naming every job that can run nowhere on this cluster, or for longer than `MOST_S`, and
@@ -384,7 +384,7 @@ class Scenario(Frozen):
                 within = f"steps that take at most {short_number(MOST_S)} s"
                 expected = f"{within} at {most[key]:g} steps/s, its largest throughput"
                 problems.append(Problem(f"{begin}jobs[{position}].steps", job.steps, expected))
-        model_of = {job.name: job.model for job in self.jobs}
+        model_of = {job.name: job.model for job in self.jobs} if self.running else {}
         for position, held in enumerate(self.running):
             if self.table.on_nodes(model_of[held.job], held.gpus) <= 0:
                 expected = f"nodes on which {held.job} ({model_of[held.job]}) has a throughput > 0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, ValuesView
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -27,6 +27,10 @@ Unit = str | tuple[str, int] | tuple[str, str]
 Cause = Literal["round", "arrival", "completion", "idle", "lease_end", "fault", "repair", "timer"]
 Kind = Literal["run", "profile"]
 Verdict = Literal["guaranteed", "best_effort", "refused"]
+
+
+NOTHING: Mapping[str, Any] = {}
+"""What is not given in a decision, which has a dictionary of its own in its place."""
 
 
 def members(unit: Unit) -> tuple[str, ...]:
@@ -171,7 +175,7 @@ class Shares:
     kinds: tuple[PlacedType, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, init=False)
 class Decision:
     """A scheduler's answer.
 
@@ -184,21 +188,48 @@ class Decision:
     Raises InputError where assign is no tuple; all else is checked when it is answered (`InvalidDecision`).
     """
 
-    assign: tuple[Assignment, ...] = ()
-    preempt: frozenset[Unit] = frozenset()
-    sequences: Mapping[Slot, tuple[Task, ...]] | None = None
-    switching: Switching | None = None
-    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
-    shares: Shares | None = None
-    signals: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    solved: SolveReport | None = None
-    why: Mapping[str, Reason] = field(default_factory=dict)
-    next_s: float | None = None
-    quiet_s: float = -math.inf
+    assign: tuple[Assignment, ...]
+    preempt: frozenset[Unit]
+    sequences: Mapping[Slot, tuple[Task, ...]] | None
+    switching: Switching | None
+    verdicts: Mapping[str, Verdict]
+    shares: Shares | None
+    signals: Mapping[str, Mapping[str, float]]
+    solved: SolveReport | None
+    why: Mapping[str, Reason]
+    next_s: float | None
+    quiet_s: float
 
-    def __post_init__(self) -> None:
-        if type(self.assign) is not tuple:
-            raise InputError("Decision, assign", self.assign, "a tuple: (Assignment(job, {node: GPUs}, until_s),)")
+    def __init__(  # what a frozen class does itself takes five times as long
+        self,
+        assign: tuple[Assignment, ...] = (),
+        preempt: frozenset[Unit] = frozenset(),
+        sequences: Mapping[Slot, tuple[Task, ...]] | None = None,
+        switching: Switching | None = None,
+        verdicts: Mapping[str, Verdict] = NOTHING,
+        shares: Shares | None = None,
+        signals: Mapping[str, Mapping[str, float]] = NOTHING,
+        solved: SolveReport | None = None,
+        why: Mapping[str, Reason] = NOTHING,
+        next_s: float | None = None,
+        quiet_s: float = -math.inf,
+    ) -> None:
+        if type(assign) is not tuple:
+            raise InputError("Decision, assign", assign, "a tuple: (Assignment(job, {node: GPUs}, until_s),)")
+        given = {
+            "assign": assign,
+            "preempt": preempt,
+            "sequences": sequences,
+            "switching": switching,
+            "verdicts": {} if verdicts is NOTHING else verdicts,
+            "shares": shares,
+            "signals": {} if signals is NOTHING else signals,
+            "solved": solved,
+            "why": {} if why is NOTHING else why,
+            "next_s": next_s,
+            "quiet_s": quiet_s,
+        }
+        object.__setattr__(self, "__dict__", given)
 
 
 GOES_ON = Decision(next_s=math.inf)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.scenario.job import Job
-from workbench.scheduling.snapshot import JobView, Snapshot
+from workbench.scheduling.snapshot import JobView, Snapshot, later
 
 TOLERANCE = 1e-9
 FEW = 50
@@ -67,7 +67,7 @@ def take(jobs: JobView, rows: npt.ArrayLike) -> JobView:
             return np.flatnonzero(jobs.held[chosen] == 0).tolist()
         return getattr(jobs, name)[chosen]
 
-    return JobView.later(read, {})
+    return later(JobView, read, {})
 
 
 def due_s(jobs: Sequence[Job]) -> FloatArray:

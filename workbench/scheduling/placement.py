@@ -9,7 +9,7 @@ import copy
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from workbench.scheduling.decision import Unit, members
 from workbench.scheduling.snapshot import ByFree, NodeView, Snapshot, sort_anew
@@ -49,7 +49,7 @@ class FreeGpus:
         self._changed: set[int] = set()
         self._first: dict[int, int] = {}
         self._largest = nodes.largest
-        self._taken: dict[int, int] = {}  # what was left where some were taken before anybody asked for `free`
+        self._taken: Any = {}  # by node what was left where some were taken; `free` once somebody has asked for it
         for gpus in lent:
             self.lend(gpus)
 
@@ -58,12 +58,14 @@ class FreeGpus:
         free: list[int] = self._nodes.free.tolist()
         for i, left in self._taken.items():
             free[i] = left
+        self._taken = free
         return free
 
     def copy(self) -> FreeGpus:
         """The same GPUs, to be taken apart from these."""
         other = copy.copy(self)
         other.free, other._first = self.free[:], dict(self._first)
+        other._taken = other.free
         other._by_free = {kind: {**nodes} for kind, nodes in self._by_free.items()}
         other._changed = {*self._changed}
         return other
@@ -113,7 +115,7 @@ class FreeGpus:
                 if rest:
                     nodes[rest] = nodes.get(rest, 0) | first
                 i = first.bit_length() - 1
-                (self.free if "free" in self.__dict__ else self._taken)[i] = rest
+                self._taken[i] = rest
                 return {self.names[i]: gpus}
         if sum(size * those.bit_count() for size, those in nodes.items()) < gpus:
             return None
@@ -262,16 +264,16 @@ def _find(
     accept: Callable[[Unit, Gpus], bool] | None,
     placed: dict[Unit, Gpus],
 ) -> None:
-    if request.least > 1 or request.most is not None:
-        style = "spread" if request.least > 1 else "consolidate"
-    found = free_gpus.find(style, request.kind, request.gpus)
+    unit, kind, gpus, _, least, most = request
+    if least > 1 or most is not None:
+        style = "spread" if least > 1 else "consolidate"
+    found = free_gpus.find(style, kind, gpus)
     if found is None:
         return
-    accepted = len(found) == 1 or accept is None or accept(request.unit, found)
-    if accepted and request.suits(found):
-        placed[request.unit] = found
+    if (len(found) == 1 or accept is None or accept(unit, found)) and request.suits(found):
+        placed[unit] = found
     else:
-        free_gpus.give_back(request.kind, found)
+        free_gpus.give_back(kind, found)
 
 
 def runs_spread(snapshot: Snapshot) -> Callable[[Unit, Gpus], bool]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -29,22 +29,13 @@ else:
         """A cached property that whoever fills the view may know, without the lock that Python 3.11 takes."""
 
         def __get__(self, view, owner=None):
-            read = view.__dict__.get("_read")
-            value = view.__dict__[self.attrname] = self.func(view) if read is None else read(self.attrname)
+            known, name = view.__dict__, self.attrname
+            value = known[name] = known["_read"](name) if "_read" in known else self.func(view)
             return value
 
 
 class Lazy:
     """A view whose fields are worked out when they are first read, and then kept."""
-
-    @classmethod
-    def later(cls, read: Callable[[str], Any], known: dict[str, Any]) -> Self:
-        """One with some fields `known`, a mapping that it keeps; `read(field)` answers for the others, and raises once
-        it cannot any more."""
-        view = _new(cls)
-        known["_read"] = read
-        _fill(view, known)
-        return view
 
     def _unknown(self, name: str) -> str:
         """What is said of a name that is not there; names with _ are asked for by Python itself and by notebooks."""
@@ -68,6 +59,18 @@ class Lazy:
 
 
 _new, _fill = object.__new__, vars(Lazy)["__dict__"].__set__
+View = TypeVar("View", bound=Lazy)
+
+
+def later(kind: type[View], read: Callable[[str], Any], known: dict[str, Any]) -> View:
+    """A view with some fields `known`, a mapping that it keeps; `read(field)` answers for the others, and raises once
+    it cannot any more."""
+    view = _new(kind)
+    known["_read"] = read
+    _fill(view, known)
+    return view
+
+
 ByFree = dict[int, dict[int, int]]
 """`{type: {free GPUs: its nodes}}`, at least one GPU; of the nodes a bit each, the lowest the first of the cluster."""
 
@@ -162,8 +165,8 @@ class JobView(Lazy):
     @property
     def now(self) -> Sequence[Job]:
         """The jobs, for who decides now: a list that changes afterwards."""
-        read = self.__dict__.get("_read")
-        found: Sequence[Job] = self.jobs if read is None or "jobs" in self.__dict__ else read("jobs now")
+        known = self.__dict__
+        found: Sequence[Job] = self.jobs if "jobs" in known or "_read" not in known else known["_read"]("jobs now")
         return found
 
     @derived

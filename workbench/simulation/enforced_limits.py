@@ -62,9 +62,11 @@ PARTS: tuple[tuple[str, tuple[type, ...], str], ...] = (
 """Parts of a decision, and what each is."""
 EXACT = 2**53
 """Up to here a float holds every whole number."""
+USUAL_PARTS = (frozenset, NoneType, NoneType, dict, NoneType, dict, NoneType, dict)
 USUAL_FIELDS = (str, dict, float, str, NoneType, float)
 USUAL_TASK = (str, int, int, int, bool, NoneType)
-"""What the fields of an assignment and of a task nearly always are: they need no closer look."""
+"""What PARTS of a decision and the fields of an assignment and of a task nearly always are: they need no closer look.
+"""
 
 
 class Checker:
@@ -187,15 +189,16 @@ class Checker:
     def shape(self, decision: Decision, now_s: float, *, in_detail: bool) -> None:
         """Parts of the declared types, each unit once, ends in the future, and sensible numbers; signals are looked at
         where they are recorded (in_detail)."""
-        if not is_usual(decision):
+        d = decision
+        if tuple(map(type, d.__dict__.values()))[1:-2] != USUAL_PARTS:
             for name, kinds, expected in PARTS:
-                if not isinstance(getattr(decision, name), kinds):
-                    self.fail(now_s, None, f"{name}={getattr(decision, name)!r}", expected)
+                if not isinstance(getattr(d, name), kinds):
+                    self.fail(now_s, None, f"{name}={getattr(d, name)!r}", expected)
         seen: set[Unit] = set()
-        for a in decision.assign:
+        for a in d.assign:
             if type(a) is not Assignment or tuple(map(type, a)) != USUAL_FIELDS:
                 self._types_of(a, now_s)
-            unit, gpus, until_s, *_ = a
+            unit, gpus, until_s, _, _, _ = a
             for node, count in gpus.items():
                 if (type(count) is not int or count < 1) and not _is_count(count):
                     self.fail(now_s, unit, f"{count!r} GPUs on {node!r}", "a whole number >= 1")
@@ -204,22 +207,21 @@ class Checker:
             seen.add(unit)
             if not until_s > now_s:
                 self.fail(now_s, unit, f"until {until_s:g} s", "an end after now")
-        if decision.preempt:
-            for unit in decision.preempt:
-                if type(unit) is not str and not _is_unit(unit):
-                    self.fail(now_s, None, unit, UNIT)
-        if decision.sequences:
-            self._tasks(decision.sequences, now_s)
-        if in_detail and decision.signals:
-            self._check_signals(decision.signals, now_s)
-        if decision.why or decision.solved is not None or decision.shares is not None:
-            self.recorded(decision, now_s)
-        next_s, quiet_s = decision.next_s, decision.quiet_s
+        for unit in d.preempt:
+            if type(unit) is not str and not _is_unit(unit):
+                self.fail(now_s, None, unit, UNIT)
+        if d.sequences:
+            self._tasks(d.sequences, now_s)
+        if in_detail and d.signals:
+            self._check_signals(d.signals, now_s)
+        if d.why or d.solved is not None or d.shares is not None:
+            self.recorded(d, now_s)
+        next_s, quiet_s = d.next_s, d.quiet_s
         if next_s is not None and type(next_s) is not float and not _is_number(next_s):
             self.fail(now_s, None, f"next_s {next_s!r}", "a time after now, or None")
         if (type(quiet_s) is not float and not _is_number(quiet_s)) or not quiet_s < math.inf:
             self.fail(now_s, None, f"quiet_s {quiet_s!r}", "a time, not infinity")
-        for name, verdict in decision.verdicts.items():
+        for name, verdict in d.verdicts.items():
             if not isinstance(name, str):
                 self.fail(now_s, None, name, "a job's name")
             if not isinstance(verdict, str) or verdict not in VERDICTS:
@@ -240,12 +242,13 @@ class Checker:
                 self.fail(now_s, unit, node, "the name of a node")
         if not gpus:
             self.fail(now_s, unit, {}, "at least one GPU")
-        if not isinstance(kind, str) or kind not in KINDS:
-            self.fail(now_s, unit, kind, "kind run or profile")
-        plain = type(unit) is str and steps is None and tail_s == 0.0  # as nearly always
-        if not plain:
+        plain = isinstance(unit, str) and isinstance(kind, str) and steps is None and tail_s == 0.0
+        if not plain or kind != "run":  # as hardly ever
+            if not isinstance(kind, str) or kind not in KINDS:
+                self.fail(now_s, unit, kind, "kind run or profile")
             self.limits(a, now_s)
-        if not plain or kind != "run" or sum(gpus.values()) != jobs[0].gpus:
+            self._gang(a, now_s, jobs)
+        elif sum(gpus.values()) != jobs[0].gpus:
             self._gang(a, now_s, jobs)
         for node, count in gpus.items():
             i = nodes.at[node]
@@ -329,14 +332,6 @@ def is_switch(switch: object) -> bool:
         and 0 <= switch.switch_s < math.inf
         and is_seen(switch.reason)
     )
-
-
-def is_usual(decision: Decision) -> bool:
-    """Whether the parts are what they nearly always are, dictionaries or nothing: they need no closer look."""
-    d = decision
-    unsolved = d.shares is None and d.solved is None and d.sequences is None and d.switching is None
-    plain = type(d.why) is dict and type(d.signals) is dict and type(d.verdicts) is dict
-    return unsolved and plain and type(d.preempt) is frozenset
 
 
 def _are_usual(tasks: Sequence[Any]) -> bool:

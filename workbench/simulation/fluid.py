@@ -25,7 +25,7 @@ from workbench.base.round_times import TIE
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Cause, PlacedType, Shares, members
 from workbench.scheduling.estimators.oracle import Oracle
-from workbench.scheduling.snapshot import Belief, JobView, NodeView, Snapshot
+from workbench.scheduling.snapshot import Belief, JobView, NodeView, Snapshot, later
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.recorder import ShareRows, share_columns
@@ -120,7 +120,7 @@ def _look(
         cluster=scenario.cluster,
         types=scenario.cluster.types,
         nodes=NodeView(nodes.names, nodes.kind, nodes.gpus, nodes.gpus, nodes.up),
-        jobs=JobView.later(lambda name: book.left[ranks] if name == "steps_left" else book.column(name, now_s), {}),
+        jobs=later(JobView, lambda name: book.left[ranks] if name == "steps_left" else book.column(name, now_s), {}),
         leases={},
         ended={},
         finished=finished,

@@ -60,7 +60,7 @@ class Lease:
 
     def phases(self, now_s: float) -> Sequence[tuple[str, float, float]]:
         """(kind, start, end) of each phase between mark_s and now, in order."""
-        kind = self.assignment.kind
+        _, _, _, kind, _, _ = self.assignment
         stop_s = self.tail_from_s if kind == "profile" else min(self.stop_s, self.tail_from_s)
         if self.ready_s <= self.mark_s < now_s <= stop_s:  # as nearly always: it has only been running
             return ((kind, self.mark_s, now_s),)
@@ -116,13 +116,13 @@ class Leasing:
         """Give units their slots; rates: of each, see `rates`; free: without paying for a restart."""
         former, leases, book = self.former, self.leases, self._jobs
         begun: set[int] = set() if free else book.begun
-        slots = self._nodes.take([(a.gpus, former.get(_former_key(a.unit), ()) if former else ()) for a in wanted])
+        slots = self._nodes.take([(a[1], former.get(_former_key(a[0]), ()) if former else ()) for a in wanted])
         begin: list[int] = []
         started: list[Lease] = []  # whose end is to be foreseen
-        for a, speeds, chosen in zip(wanted, rates, slots, strict=True):
-            unit, gpus, until_s, kind, steps, tail_s = a
+        for number, (unit, gpus, until_s, kind, steps, tail_s) in enumerate(wanted):
+            speeds, chosen = rates[number], slots[number]
             names = (unit,) if isinstance(unit, str) else members(unit)
-            ranks = tuple(map(book.rank.__getitem__, names))
+            ranks = (book.rank[unit],) if isinstance(unit, str) else tuple(map(book.rank.__getitem__, names))
             old, none = begun.intersection(ranks), [0.0] * len(ranks)
             ready_s = now_s + self.restart_s(len(chosen)) if old else now_s
             own = tuple.__new__(Assignment, (unit, {**gpus}, until_s, kind, steps, tail_s))  # as the class itself does
@@ -173,10 +173,11 @@ class Leasing:
         A job moves if it had GPUs until now and has other ones: not where its profile becomes a run, or it comes into a
         pair or out of one, on what it had.
         """
-        unit, book, one = lease.assignment.unit, self._jobs, self._jobs.one
-        told, where = unit_name(unit), _in_words(tuple(lease.assignment.gpus.items()))
-        for name, rank in zip(lease.names, lease.jobs, strict=True):
-            event = "start"
+        unit, gpus, _, _, _, _ = lease.assignment
+        book, one = self._jobs, self._jobs.one
+        told, where = unit_name(unit), _in_words(tuple(gpus.items()))
+        for spot, rank in enumerate(lease.jobs):
+            name, event = lease.names[spot], "start"
             goes_on = rank in may_move and one.held[rank] == 0 and one.since_s[rank] == now_s
             if goes_on and {*lease.slots} != {*self.former.get(unit if is_copy(unit) else name, ())}:
                 event = "move"
@@ -187,14 +188,15 @@ class Leasing:
             if lease.ready_s > now_s:
                 book.restarts[rank] += 1
             self.holder.setdefault(rank, []).append(unit)
-            self._recorder.event(now_s, event, name, told, where, why[name].text if name in why else "")
+            self._recorder.event(now_s, event, name, told, where, why[name][1] if name in why else "")
 
     # Run -------------------------------------------------------------------------------------------------------------
 
     def _run(self, lease: Lease) -> bool:
         """Set the jobs of a lease going from ready_s; returns whether their completion is foreseen."""
-        ready_s, a, rate = lease.ready_s, lease.assignment, lease.rates[0]
-        if a.steps is None and a.tail_s == 0.0 and isinstance(a.unit, str) and rate > 0:  # as nearly always
+        ready_s, rate = lease.ready_s, lease.rates[0]
+        unit, _, _, _, steps, tail_s = lease.assignment
+        if steps is None and tail_s == 0.0 and isinstance(unit, str) and rate > 0:  # as nearly always
             lease.tail_from_s = math.inf
             rank, book = lease.jobs[0], self._jobs
             cap = max(book.one.left[rank], 0.0)
@@ -204,7 +206,7 @@ class Leasing:
             book.completes(rank, stop_s)
             return True
         limit_s = self._tail_from(lease)
-        most = math.inf if lease.assignment.steps is None else float(lease.assignment.steps)
+        most = math.inf if steps is None else float(steps)
         caps, stops = [], []
         for rank, rate in zip(lease.jobs, lease.rates, strict=True):
             cap, stop = 0.0, ready_s
@@ -215,8 +217,8 @@ class Leasing:
             stops.append(stop)
         lease.caps, lease.stops, lease.stop_s = caps, stops, max(stops)
         lease.tail_from_s = limit_s
-        if is_copy(lease.assignment.unit):
-            self._copies[lease.assignment.unit] = lease
+        if is_copy(unit):
+            self._copies[unit] = lease
             return False
         for rank, rate, cap, stop in zip(lease.jobs, lease.rates, caps, stops, strict=True):
             self._jobs.run(rank, rate, ready_s, stop, cap)
@@ -365,7 +367,8 @@ class Leasing:
         """Book the steps that a lease's jobs have done, and record its phases up to now."""
         if self._checkpoint_s is not None:
             save(lease, now_s, self._checkpoint_s)
-        a, book, slots, done = lease.assignment, self._jobs, lease.slots, [0.0, 0.0]
+        unit, _, _, does, _, _ = lease.assignment
+        book, slots, done = self._jobs, lease.slots, [0.0, 0.0]
         one, interval = book.one, self._recorder.interval
         for spot, rank in enumerate(lease.jobs):
             steps = lease.steps(spot, now_s)
@@ -375,10 +378,10 @@ class Leasing:
                 lease.done[spot] += steps
                 done[spot] = steps
         for kind, start_s, end_s in lease.phases(now_s):
-            own = kind == a.kind
+            own = kind == does
             for rank in lease.jobs if own else ():
                 one.run_s[rank] += (end_s - start_s) * len(slots)
-            lease.row = interval(lease.row, slots, a.unit, lease.names, kind, start_s, end_s, done if own else NONE)
+            lease.row = interval(lease.row, slots, unit, lease.names, kind, start_s, end_s, done if own else NONE)
         lease.mark_s = now_s
 
     def done(self, now_s: float) -> FloatArray:

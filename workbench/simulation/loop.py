@@ -142,7 +142,9 @@ def _play(
     cause = clock.begin(state)
     learner = belief if isinstance(belief, LearningBelief) else None  # asked once: the question is slow
     only_waiting, decision = clock.only_waiting and learner is None, GOES_ON
-    while cause is not None and not stop(state):
+    while True:  # a loop with a condition stays slow until it has been begun eight times
+        if cause is None or stop(state):
+            return
         behind = decision is BLOCKED and cause == "arrival" and not leasing.ended
         if only_waiting and (behind or not (book.present > book.holding or leasing.ended)):
             decision = BLOCKED if behind else GOES_ON
@@ -238,8 +240,8 @@ class Clock:
         """The first in ORDER of what has happened and the scheduler is asked at."""
         if self._round_s is not None and self._at_boundary(state.now_s):
             return "round"
-        for cause in self._causes if happened else ():
-            if cause in happened:
+        for cause in happened if len(happened) == 1 else self._causes:
+            if cause in happened and cause in self._causes:
                 return cause
         if self._idle and happened & {"completion", "lease_end", "repair"} and state.has_idle_and_waiting():
             return "idle"

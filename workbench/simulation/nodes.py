@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from workbench.base.arrays import IntArray
+from workbench.base.arrays import IntArray, fixed
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Slot
 from workbench.scheduling.snapshot import ByFree, by_free, sort_anew
@@ -28,6 +28,7 @@ class SlotTable:
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self._slots = {node: tuple([Slot(node, i) for i in range(gpus)]) for node, gpus in sizes.items()}
         self._free = {node: [*slots] for node, slots in self._slots.items()}  # of each node in order
+        self._sets: dict[SlotSet, SlotSet] = {}  # each that was taken once: a run keeps it for every interval
 
     def free_slots(self) -> set[Slot]:
         """Every free slot."""
@@ -42,14 +43,15 @@ class SlotTable:
 
         Every unit's former slots are served before anybody gets another slot, so that the order does not matter.
         """
-        taken = [self._keep(gpus, before) if before else [] for gpus, before in wanted]
-        for (gpus, _), slots in zip(wanted, taken, strict=True):
-            for node, number in gpus.items():
-                missing = number - sum(slot.node == node for slot in slots) if slots else number
+        kept = [self._keep(gpus, before) if before else [] for gpus, before in wanted]
+        for i, slots in enumerate(kept):
+            for node, missing in wanted[i][0].items():
                 free = self._free[node]
+                if slots:
+                    missing -= sum(slot.node == node for slot in slots)
                 slots += free[:missing]
                 del free[:missing]
-        return list(map(tuple, taken))
+        return [self._sets.setdefault(slots, slots) for slots in map(tuple, kept)]
 
     def _keep(self, gpus: Mapping[str, int], before: SlotSet) -> list[Slot]:
         """Take those of the former slots that are free and still wanted."""
@@ -77,10 +79,8 @@ class Nodes:
         nodes, types = scenario.cluster.each_node, scenario.cluster.types
         self.names = tuple(node.name for node in nodes)
         self.at = {name: i for i, name in enumerate(self.names)}
-        self.kind = np.array([types.index(node.accelerator) for node in nodes], dtype=np.int64)
-        self.gpus = np.array([node.gpus for node in nodes], dtype=np.int64)
-        self.kind.setflags(write=False)  # handed out in views
-        self.gpus.setflags(write=False)
+        self.kind = fixed(np.array([types.index(node.accelerator) for node in nodes], dtype=np.int64))
+        self.gpus = fixed(np.array([node.gpus for node in nodes], dtype=np.int64))
         self.idle: list[int] = self.gpus.tolist()
         self.up = np.ones(len(nodes), dtype=bool)
         self.of_kind: dict[int, list[int]] = {}
@@ -109,13 +109,13 @@ class Nodes:
     def _count(self, gpus: Mapping[str, int], sign: int) -> None:
         for node, count in gpus.items():
             i, more = self.at[node], sign * count
-            idle = self.idle[i]
-            self.idle[i] = idle + more
+            before = self.idle[i]
+            self.idle[i] = after = before + more
             self.held -= more
             if self.all_up or self.up[i]:
                 kind = self._kind_of[i]
                 self._left[kind] += more
-                sort_anew(self._by_free[kind], i, idle, idle + more)
+                sort_anew(self._by_free[kind], i, before, after)
             else:
                 self.gpus_up -= more
 

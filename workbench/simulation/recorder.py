@@ -14,7 +14,7 @@ import numpy.typing as npt
 from workbench.base.arrays import FloatArray, IntArray
 from workbench.scheduling.decision import Decision, PlacedType, Reason, Shares, Task, Unit, unit_name
 from workbench.simulation.nodes import SlotSet
-from workbench.simulation.schema import DECISIONS, EVENTS, NUMBERS, Column, TableColumns
+from workbench.simulation.schema import DECISIONS, EVENTS, NUMBERS, TableColumns
 
 Nothing = -1
 NONE = (0.0, 0.0)
@@ -23,27 +23,32 @@ NOT_SOLVED: tuple[Any, ...] = ("", np.nan, np.nan, np.nan, np.nan, np.nan, "algo
 GPUS_CHANGE = frozenset({"start", "move", "preempt"})
 """Events at which a job has other GPUs than before (or none); a profile ends without one, and its interval tells."""
 FOLD = 250
-"""What so many decisions record is kept as it comes before it goes into columns."""
+"""What so many decisions record, and so many intervals, are kept as they come before they go into columns."""
+TEXTS = ("unit", "job", "with_job", "kind")
+PARTS = ("start_s", "end_s", "steps", "with_steps")
+"""Of an interval, after its slots."""
 CODES = {"int": "q", "float": "d", "bool": "b"}
 
 
 class Rows:
     """Rows of a table: `fresh`, cell after cell as they come; folded into columns, whose numbers take 8 bytes each."""
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, kinds: Iterable[str]) -> None:
         self.fresh: list[Any] = []
-        self._kinds = [column.dtype for column in columns]
-        self._columns: list[Any] = [array(CODES[kind]) if kind in CODES else [] for kind in self._kinds]
+        self._kinds = [*kinds]
+        self.folded: list[Any] = [array(CODES[kind]) if kind in CODES else [] for kind in self._kinds]
 
-    def fold(self) -> None:
-        """Put the fresh ones into the columns."""
-        for i, column in enumerate(self._columns):
-            column.extend(self.fresh[i :: len(self._columns)])
-        self.fresh.clear()
+    def fold(self) -> list[Any]:
+        """Put the fresh ones into the columns; returns these."""
+        fresh, width = self.fresh, len(self.folded)
+        for i, column in enumerate(self.folded if fresh else ()):
+            (column.extend if type(column) is list else column.fromlist)(fresh[i::width])
+        fresh.clear()
+        return self.folded
 
     def columns(self) -> Iterator[npt.NDArray[Any]]:
         """Column after column of those that are folded, over the memory in which they are kept."""
-        for kind, cells in zip(self._kinds, self._columns, strict=True):
+        for kind, cells in zip(self._kinds, self.folded, strict=True):
             yield np.frombuffer(cells, NUMBERS[kind]) if kind in CODES else np.fromiter(cells, object, len(cells))
 
 
@@ -81,33 +86,23 @@ class Recorder:
     """Append-only lists, one per column of a table; of `timeline` an entry is for all slots of a unit.
 
     accelerator_of: type of each node, in cluster order; detail: how many decisions keep shares, signals and reasons;
-    decisions: how many are recorded.
+    decisions: how many are recorded; in_detail: whether the next one still is so.
     """
 
     def __init__(self, accelerator_of: Mapping[str, str], detail: int | None = None) -> None:
         self._accelerator_of = accelerator_of
         self._detail = math.inf if detail is None else detail
-        self.decisions = 0
-        self._slots: list[SlotSet] = []
-        self._texts: tuple[list[str], ...] = ([], [], [], [])  # unit, job, with_job, kind
-        self._start_s = array("d")
-        self._end_s = array("d")
-        self._steps = array("d")
-        self._with_steps = array("d")
-        self._calls = Rows(DECISIONS.columns[1 : -len(NOT_SOLVED)])  # from time_s to changed
+        self.decisions, self.in_detail = 0, self._detail > 0
+        self._intervals, self._entries = Rows(["slots", *["str"] * len(TEXTS), *["float"] * len(PARTS)]), 0
+        self._calls = Rows(column.dtype for column in DECISIONS.columns[1 : -len(NOT_SOLVED)])  # from time_s to changed
         self._solved: dict[int, tuple[Any, ...]] = {}  # the cells behind those, of the calls with a report
         self._shares: list[ShareRows] = []
         self._signals: list[SignalRows] = []
-        self._events = Rows(EVENTS.columns)
+        self._events = Rows(column.dtype for column in EVENTS.columns)
         self._last_shares: Shares | None = None
         self._reasons: list[tuple[int, float, str, str, str]] = []
         self._last_why: Mapping[str, Reason] = {}
         self._changed: set[str] = set()  # whose GPUs came or went since the decision before
-
-    @property
-    def in_detail(self) -> bool:
-        """Whether the next decision is still recorded in detail."""
-        return self.decisions < self._detail
 
     def interval(
         self,
@@ -125,23 +120,23 @@ class Recorder:
         row: the unit's latest one on the same slots, extended if the new interval continues it; else Nothing.
         jobs: of the unit, two for a pair, none where nobody holds them.
         """
-        units, firsts, seconds, kinds = self._texts
-        if row != Nothing and self._end_s[row] == start_s and kinds[row] == kind:
-            self._end_s[row] = end_s
-            self._steps[row] += steps[0]
-            self._with_steps[row] += steps[1]
-            return row
+        if row != Nothing:
+            _, _, _, _, kinds, _, ends, *done = self._intervals.fold()
+            if ends[row] == start_s and kinds[row] == kind:
+                ends[row] = end_s
+                for column, more in zip(done, steps, strict=True):
+                    column[row] += more
+                return row
         self._changed.update(jobs)
-        self._slots.append(slots)
-        units.append("" if unit is None else unit_name(unit))
-        firsts.append(jobs[0] if jobs else "")
-        seconds.append(jobs[1] if len(jobs) > 1 else "")
-        kinds.append(kind)
-        self._start_s.append(start_s)
-        self._end_s.append(end_s)
-        self._steps.append(steps[0])
-        self._with_steps.append(steps[1])
-        return len(kinds) - 1
+        name, second = "" if unit is None else unit_name(unit), jobs[1] if len(jobs) > 1 else ""
+        self._intervals.fresh += (
+            slots, name, jobs[0] if jobs else "", second, kind, start_s, end_s, steps[0], steps[1]
+        )  # fmt: skip
+        number = self._entries
+        self._entries = number + 1
+        if not number % FOLD:
+            self._intervals.fold()
+        return number
 
     def event(
         self, time_s: float, event: str, job: str = "", unit: str = "", where: str = "", reason: str = ""
@@ -169,9 +164,10 @@ class Recorder:
             numbers = (found.objective, found.bound, found.gap)
             said = (np.nan if v is None else v for v in numbers)
             self._solved[number] = (found.status, *said, found.build_s, found.solve_s, found.made_by)
-        if number >= self._detail:
+        if not self.in_detail:
             self._changed.clear()
             return
+        self.in_detail = number + 1 < self._detail
         time_s: float = row[0]
         if decision.shares is not None and not _same_shares(decision.shares, self._last_shares):
             self._last_shares = decision.shares
@@ -196,12 +192,12 @@ class Recorder:
         decisions, calls, solved, events = self.decisions, self._calls, self._solved, self._events
         calls.fold()
         events.fold()
+        slots, *rest = self._intervals.fold()
+        texts, numbers = rest[: len(TEXTS)], dict(zip(PARTS, rest[len(TEXTS) :], strict=True))
         shares, signals, reasons = self._shares, self._signals, self._reasons
-        self._calls, self._solved, self._events = Rows(()), {}, Rows(())
+        self._intervals, self._calls, self._solved, self._events = Rows(()), Rows(()), {}, Rows(())
         self._shares, self._signals, self._reasons = [], [], []
-        accelerator_of, slots, texts = self._accelerator_of, self._slots, self._texts
-        parts = (self._start_s, self._end_s, self._steps, self._with_steps)
-        numbers = dict(zip(("start_s", "end_s", "steps", "with_steps"), parts, strict=True))
+        accelerator_of = self._accelerator_of
         return {
             "timeline": lambda: _timeline_columns(accelerator_of, slots, texts, numbers),
             "decisions": lambda: _decision_columns(decisions, calls, solved),
@@ -249,10 +245,7 @@ def _timeline_columns(
         "node": names[shown, 0],
         "slot": number[shown],
         "accelerator": names[shown, 1],
-        **{
-            name: [*map(column.__getitem__, rows)]
-            for name, column in zip(("unit", "job", "with_job", "kind"), texts, strict=True)
-        },
+        **{name: [*map(column.__getitem__, rows)] for name, column in zip(TEXTS, texts, strict=True)},
         **{name: column[order] for name, column in t.items()},
         "gpus": counts[of],
     }

@@ -17,7 +17,7 @@ from workbench.scenario.cluster import Cluster
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Unit, is_copy, members, unit_name
-from workbench.scheduling.snapshot import Belief, JobView, NodeView, Observation, Snapshot
+from workbench.scheduling.snapshot import Belief, JobView, NodeView, Observation, Snapshot, later
 from workbench.simulation.enforced_limits import Checker
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.leasing import Lease, Leasing, Ran
@@ -42,7 +42,8 @@ class State:
         self.checker = Checker(scenario, scheduler, self.book.rank.keys())
         self.sequences = Sequences(scenario, self.book, self.nodes, self.recorder, self.checker)
         self.faults = NodeChanges(scenario, seed)
-        self._known = {
+        self._known: dict[str, Any] = {
+            **dict.fromkeys(("now_s", "cause", "in_detail", "jobs", "nodes", "finished", "observe", "_read")),  # room
             "cluster": _without_speeds(scenario.cluster),
             "types": scenario.cluster.types,
             "belief": belief,
@@ -95,8 +96,8 @@ class State:
         if not leasing.ended:  # then they are kept up to date
             nodes["left"], nodes["by_free"], known["ended"] = self.nodes.left(), self.nodes.by_free(), {}
         known["now_s"], known["cause"], known["in_detail"] = self.now_s, cause, self.recorder.in_detail
-        known["jobs"] = JobView.later(read, {})
-        known["nodes"] = NodeView.later(read, nodes)
+        known["jobs"] = later(JobView, read, {})
+        known["nodes"] = later(NodeView, read, nodes)
         known["finished"], self._new_finished = self._new_finished, {}
         of_tasks: Callable[[], Iterable[Observation]] = tuple
         if self.sequences.used:
@@ -106,7 +107,7 @@ class State:
         before = self.recorder.decisions, leasing.measured, leasing.measured_from_s, of_tasks
         known["observe"] = partial(self._observe, *before)
         leasing.measured, leasing.measured_from_s = [], self.now_s
-        return Snapshot.later(read, known)
+        return later(Snapshot, read, known)
 
     def _reader(self) -> Callable[[str], Any]:
         """Columns of the snapshot and its two views by name, as long as nothing has been decided."""
@@ -311,7 +312,7 @@ class State:
         renewed: dict[Unit, Assignment] = {}
         fresh: list[Assignment] = []
         for a in decision.assign:
-            lease = ended.get(a.unit) or leases.get(a.unit)
+            lease = ended.get(a[0]) or leases.get(a[0])
             if lease is None:
                 fresh.append(a)
             elif lease.assignment.kind == a.kind and (
@@ -335,10 +336,10 @@ class State:
         units: dict[str, Unit] = {}
         rates: list[tuple[float, ...]] = []
         for a in fresh:
-            jobs = []
-            for name in (a.unit,) if isinstance(a.unit, str) else members(a.unit):
+            jobs, unit = [], a[0]
+            for name in (unit,) if isinstance(unit, str) else members(unit):
                 jobs.append(self._member(a, name, dropped, units.get(name)))
-                units[name] = a.unit
+                units[name] = unit
             self.checker.new(a, self.now_s, jobs, self.nodes, left)
             speeds = self.leasing.rates(a, jobs)
             if min(speeds) <= 0 and a.steps != 0:
@@ -361,7 +362,8 @@ class State:
             self.checker.fail(self.now_s, a.unit, name, "a job that has arrived and not finished")
         if self.sequences.used and self.sequences.has(name):
             self.checker.fail(self.now_s, a.unit, name, "a job that does not run as tasks in sequences")
-        for unit in (*self.leasing.holder.get(rank, ()), other):
+        held = self.leasing.holder.get(rank, ())
+        for unit in (*held, other) if held or other else ():
             holds = unit is not None and (unit is other or unit not in dropped)
             if holds and not (is_copy(a.unit) and is_copy(unit)):
                 self.checker.fail(self.now_s, a.unit, unit_name(unit), f"{name} in one unit only")

@@ -22,7 +22,7 @@ import numpy as np
 from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.base.round_times import TIE
-from workbench.baselines.mechanisms.line import Preferences, Rule, fill
+from workbench.baselines.mechanisms.line import Rule, fill, may_run, preferences
 from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
@@ -142,18 +142,20 @@ def easy(
         return chosen, None
     trial.blocked = False  # others may pass
     started = dict(chosen)
-    kinds = Preferences(trial, rows, rule.aware)
-    head = next((spot for spot, row in enumerate(rows) if row not in started and kinds.may_run(spot)), None)
+    kinds = preferences(trial, rows, rule.aware)
+    head = next(
+        (spot for spot, row in enumerate(rows) if row not in started and may_run(trial, row, kinds(spot))), None
+    )
     if head is None:
         return chosen, None
-    reserved = _reserve(rows[head], kinds.of(head), trial, lasts, [*started])
+    reserved = _reserve(rows[head], kinds(head), trial, lasts, [*started])
     for spot in range(head + 1, len(rows)):
         most = max(trial.left)
         if not most:
             break
         if trial.jobs[rows[spot]].gpus > most:
             continue
-        kind = next((kind for kind in kinds.of(spot) if _passes(rows[spot], kind, trial, reserved, lasts)), None)
+        kind = next((kind for kind in kinds(spot) if _passes(rows[spot], kind, trial, reserved, lasts)), None)
         if kind is not None:
             chosen.append((rows[spot], kind))
     return chosen, reserved

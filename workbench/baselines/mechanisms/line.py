@@ -63,13 +63,13 @@ def fill(
 
     most: GPUs that they may get together; draw: who is not aware of types takes one of those with room, at random.
     """
-    kinds, left = Preferences(trial, rows, rule.aware), trial.left
+    kinds, left = preferences(trial, rows, rule.aware), trial.left
     chosen: list[tuple[int, int]] = []
     for spot, row in enumerate(rows):
         if not any(left):
             trial.blocked = draw is None
             break
-        preferred = kinds.of(spot) if draw is None else draw.permutation(kinds.of(spot)).tolist()
+        preferred = kinds(spot) if draw is None else draw.permutation(kinds(spot)).tolist()
         gang = trial.jobs[row].gpus
         for kind in preferred if gang <= most else ():
             if gang <= left[kind] and trial.take(row, kind):
@@ -77,7 +77,7 @@ def fill(
                 chosen.append((row, kind))
                 break
         else:
-            if rule.blocking and kinds.may_run(spot):
+            if rule.blocking and may_run(trial, row, kinds(spot)):
                 trial.blocked = draw is None
                 break
     return chosen
@@ -105,7 +105,7 @@ def push(
             at[kind_of(runs[row]) if len(at) > 1 else 0].append(spot)
     behind = [[line[spot] for spot in spots] for spots in at]
     total = [[0, *accumulate(map(gangs.__getitem__, rows))] for rows in behind]  # GPUs of the first so many
-    kinds = Preferences(trial, line, rule.aware)
+    kinds = preferences(trial, line, rule.aware)
     chosen: list[tuple[int, int]] = []
     victims: list[int] = []
     while turns:
@@ -116,11 +116,11 @@ def push(
             break
         row = line[spot]
         had = runs.get(row)
-        found = next((k for k in kinds.of(spot) if trial.take(row, k, had)), None)
+        found = next((k for k in kinds(spot) if trial.take(row, k, had)), None)
         if found is not None:
             chosen.append((row, found))
             continue
-        for kind in kinds.of(spot):
+        for kind in kinds(spot):
             if count[kind] == 0 or trial.left[kind] + count[kind] < gangs[row]:
                 continue
             made_room = trial.push(row, kind, [runs[each] for each in behind[kind][passed[kind] :]], had)
@@ -133,28 +133,25 @@ def push(
     return chosen, sorted(victims)
 
 
-class Preferences:
-    """The types that jobs of a line can run on, best first, worked out as far down the line as anybody asks."""
+def preferences(trial: Trial, rows: Sequence[int], aware: bool) -> Callable[[int], list[int]]:
+    """From the spot of a job in a line to the positions of the types on which it has a speed, best first; worked out as
+    far down the line as anybody asks."""
+    belief: Any = trial.snapshot.belief
+    jobs, kind, known = trial.jobs, type(belief), dict[int, list[int]]()
+    if kind is Oracle or kind.speeds is Oracle.speeds:  # known row by row
+        return lambda spot: belief.kinds_for(jobs[rows[spot]], aware)
 
-    def __init__(self, trial: Trial, rows: Sequence[int], aware: bool) -> None:
-        self._snapshot, self._jobs, self._rows, self._aware = trial.snapshot, trial.jobs, rows, aware
-        self._belief: Any = trial.snapshot.belief
-        self._table = type(self._belief).speeds is Oracle.speeds  # known row by row
-        self._known: dict[int, list[int]] = {}
+    def of(spot: int) -> list[int]:
+        if spot not in known:
+            some = job_orders.take(trial.snapshot.jobs, rows[spot : 2 * spot + CHUNK])
+            for i, speed in enumerate(belief.speeds(some).tolist()):
+                known[spot + i] = preferred(speed, aware)
+        return known[spot]
 
-    def of(self, spot: int) -> list[int]:
-        """Positions of the types on which the job has a speed."""
-        if self._table:
-            found: list[int] = self._belief.kinds_for(self._jobs[self._rows[spot]], self._aware)
-            return found
-        if spot not in self._known:
-            some = job_orders.take(self._snapshot.jobs, self._rows[spot : 2 * spot + CHUNK])
-            for i, speed in enumerate(self._belief.speeds(some).tolist()):
-                self._known[spot + i] = preferred(speed, self._aware)
-        return self._known[spot]
+    return of
 
-    def may_run(self, spot: int) -> bool:
-        """Whether the whole cluster has a type with enough GPUs for the job; one that has not blocks nobody."""
-        gpus = self._jobs[self._rows[spot]].gpus
-        capacity = self._snapshot.cluster.capacity
-        return any(capacity[self._snapshot.types[kind]] >= gpus for kind in self.of(spot))
+
+def may_run(trial: Trial, row: int, kinds: Sequence[int]) -> bool:
+    """Whether the whole cluster has one of some types with enough GPUs for a job; one that has not blocks nobody."""
+    gpus, snapshot = trial.jobs[row].gpus, trial.snapshot
+    return any(snapshot.cluster.capacity[snapshot.types[kind]] >= gpus for kind in kinds)

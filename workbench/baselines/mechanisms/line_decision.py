@@ -157,8 +157,9 @@ def _started(
         return BLOCKED if trial.blocked else GOES_ON
     types, kind_of, assign, why = snapshot.types, trial.free_gpus.kind_of, [], {}
     for unit, gpus in placed.items():
+        kind = chosen[0][1] if len(chosen) == 1 else kind_of(gpus)
         assign.append(Assignment(unit, gpus, math.inf))
-        why[str(unit)] = _next_in_line(sum(gpus.values()), types[kind_of(gpus)])
+        why[str(unit)] = _next_in_line(sum(gpus.values()), types[kind])
     return Decision(assign=tuple(assign), signals=signals, why=why, next_s=next_s)
 
 

@@ -18,11 +18,12 @@ class Trial:
     whether who comes last in line could get nothing, and no draw would be made for it.
     """
 
+    refused = final = blocked = False
+
     def __init__(self, snapshot: Snapshot, free_gpus: FreeGpus) -> None:
         self.snapshot, self.free_gpus, self.jobs = snapshot, free_gpus, snapshot.jobs.now
         self.left = free_gpus.left(len(snapshot.types))
         self.placed: dict[Unit, Gpus] = {}
-        self.refused = self.final = self.blocked = False
 
     def take(self, row: int, kind: int, previous: Gpus | None = None) -> bool:
         """Give a job GPUs of a type, those it had where they are free; returns whether it fits."""
