@@ -451,17 +451,9 @@ CASES = (
     ),
     Case("knob to chart, 60 GPUs, without the page", {20: 1.0}, knob_to_chart, repeats=3, elsewhere=True),
     Case(
-        "a Slurm month to six pairs, by seed",
-        {60: None, 30_000: 180.0},
-        slurm_month(bootstrap=False),
-        repeats=1,
-        warm=0,
-        elsewhere=True,
-    ),
-    Case(
         "a Slurm month to six pairs, days drawn anew",
         {60: None, 30_000: 180.0},
-        slurm_month(bootstrap=True),
+        slurm_month,
         repeats=1,
         warm=0,
         elsewhere=True,

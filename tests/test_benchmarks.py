@@ -38,7 +38,6 @@ ALLOCATIONS = [
     if not case.name.startswith(
         ("knob to chart", "first result", "a sweep", "long run", "replay", "fifo event", "a month", "Chronus over")
     )
-    and case.name != "a Slurm month to six pairs, by seed"  # the same with fewer runs
 ]
 
 
