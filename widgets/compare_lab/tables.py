@@ -94,9 +94,8 @@ def _below(outcomes: Outcomes, found: Comparison | None, against: str | None) ->
     """Below the head of the measures: what a cell has."""
     if found is None or _is_alike(found):
         return ""
-    text = "one run each"
-    if len({case.seed for case in found.cases}) > 1:
-        text = f"mean ± deviation, × ratio to {outcomes.titled(against or found.labels[0])}"
+    ratio = f"mean ± deviation, × ratio to {outcomes.titled(against or found.labels[0])}"
+    text = ratio if len({case.seed for case in found.cases}) > 1 else "one run each"
     return f"<div class='wb-note'>{html.escape(text)}</div>"
 
 
@@ -261,7 +260,7 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
     several = len({case.seed for case in found.cases}) > 1 and not _is_alike(found)
     none = f", none where that may be chance ({UNSURE})" if several else ""
     if len(outcomes.seeds) == 1:
-        none = " of one run each: how far that is chance more of them tell (Runs each, in Set-up)"
+        none = " of one run each; several (Runs each, in Set-up) show how much is chance"
     said = [f"{MARK} best in its row{none}.", _known(found, outcomes.titled)]
     titled = outcomes.titled
     first = against or found.labels[0]
