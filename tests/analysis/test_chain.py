@@ -110,7 +110,8 @@ def test_the_v100_that_stands_idle_at_45_min() -> None:
         "Meanwhile game runs on slow-0 (k80), as it had had nothing of its share of k80 since 30 min, when shares "
         "were computed anew, so its turn came there first; "
         "translation runs on fast-0 (v100). Decisive: no job falls below the common level t (vision): with that row "
-        "taken away and the shares of time of 30 min computed again, translation would have the GPU."
+        "taken away and the shares of time of 30 min computed again, vision would have no GPU, and "
+        "translation would have fast-0/1 (v100)."
     )
     assert [link.step for link in found.links] == ["rows", *LINKS[FAIR]]
     told = found.links[0].text.partition("Decisive: ")[2]

@@ -146,5 +146,5 @@ def test_what_cannot_be_asked() -> None:
     with pytest.raises(InputError, match="time_limit_s: got 0"):
         workbench.exact(run.scenario, "hadar", time_limit_s=0)
     cut = workbench.simulate(make([{"steps": 3600.0}]), "hare", until_s=60.0)
-    with pytest.raises(InputError, match="1 jobs that have not finished"):
+    with pytest.raises(InputError, match="1 job not finished"):
         workbench.exact(cut)

@@ -262,6 +262,8 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
     if len(outcomes.seeds) == 1:
         none = " of one run each; several (Runs each, in Set-up) show how much is chance"
     said = [f"{MARK} best in its row{none}.", _known(found, outcomes.titled)]
+    if len(outcomes.seeds) == 1:
+        said.insert(1, "One run each: Runs each, under Set-up, tells what may be luck.")
     titled = outcomes.titled
     first = against or found.labels[0]
     if _is_alike(found):

@@ -204,9 +204,9 @@ def _leases(look: ChartContext) -> Drawing:
     without = sum(not each for each in rewards.values())
     lease = run.knobs.get("slo_lease_s")
     notes = ["spot: on what guaranteed jobs leave"] if lease else []
-    notes += [f"{counted(without, 'job')} without deadline"] if without else []
+    notes += [f"{counted(without, 'job')} without deadline: By job"] if without else []
     several = any(len(each or ()) > 1 for each in rewards.values())
-    notes += ["of several deadlines each has a reward of its own"] if several else []
+    notes += ["each deadline has its own reward"] if several else []
     said = "; ".join(notes)
     return charts.lease_gantt(table, lease=lease, end=run.end_s, axis_s=look.axis_s, subtitle=said, before=look.before)
 

@@ -30,7 +30,7 @@ from widgets.work.workplace import Message
 from workbench.analysis.exact import TIME_LIMIT_S
 from workbench.analysis.rows.stated import SolvedStatement
 from workbench.base.errors import WorkbenchError
-from workbench.base.labels import label_of
+from workbench.base.labels import label_of, with_unit
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scheduling.contract import Scheduler
@@ -49,6 +49,7 @@ ALGORITHM, KEPT = "algorithm", "kept"
 PRICED = ": utility per GPU and round, once all below is decided; each paid its cost / (GPUs x rounds)"
 MOST_SIGNALS = 5
 """Columns of what it went by."""
+SECONDS = re.compile(r"\b(\d+) s\b")
 
 
 class FormulationPage:
@@ -381,8 +382,10 @@ def _steps_table(run: Run, decision: int) -> tuple[pd.DataFrame, str]:
     whole = ", ".join(_of_all(signal, value) for signal, value in of_all.items() if value)
     shown = dict(sorted(columns.items(), key=lambda item: -len(item[1]))[:MOST_SIGNALS])
     said: dict[str, list[str]] = {}
-    for job, text in zip(reasons["job"], reasons["text"], strict=True):
-        said.setdefault(job, []).append(text)
+    earlier = run.reasons[run.reasons["decision"] <= decision]
+    last = earlier.groupby("job")["decision"].transform("max")
+    for job, text in earlier.loc[earlier["decision"] == last, ["job", "text"]].itertuples(index=False):
+        said.setdefault(job, []).append(SECONDS.sub(lambda found: format_duration(float(found[1]), parts=2), text))
     rows = [
         [
             job,
@@ -395,8 +398,9 @@ def _steps_table(run: Run, decision: int) -> tuple[pd.DataFrame, str]:
 
 
 def _of_all(signal: str, value: float) -> str:
-    known = OF_ALL.get(signal)
-    return f"{_value(signal, value)} {known}" if known else f"{_head(signal)} {_value(signal, value)}"
+    noun, _, rest = OF_ALL.get(signal, "").partition(" ")
+    text = _value(signal, value)
+    return f"{with_unit(text, noun)} {rest}" if noun else f"{_head(signal)} {text}"
 
 
 def _head(signal: str) -> str:

@@ -318,6 +318,7 @@ class Lab(LabShell[LabSetting]):
 
     def _reset(self) -> None:
         self._open(self._start, self._start_with)
+        self._results.compared.forget()  # what was thrown away is no news
 
     def _show(self, setting: LabSetting) -> None:
         self._formulation.stale = True

@@ -530,7 +530,7 @@ class RowsPanel:
             lines, self._refused, when = [], "", format_duration(found.in_force[0], parts=2)
             if isinstance(answer.run, WorkbenchError):
                 self._refused = rows_text.refused(answer.run)
-                lines = [self._refused, "The schedule stays as it was."]
+                lines = [self._refused, "The schedule is again the one without a change."]
             elif answer.run.timeline.equals(found.run.timeline):
                 binds = isinstance(edit, RowEdit) and self._binds()
                 lines = ["In the whole run no bar moves: binding, not decisive." if binds else "No bar moves."]

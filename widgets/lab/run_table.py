@@ -20,7 +20,7 @@ from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES
 
 FIRST: Mapping[str, Sequence[str]] = {
-    "jobs": ("job", "gpus", "weight", "arrival_s", "finish_s", "waited_s", RHO, "verdict"),
+    "jobs": ("job", "gpus", "weight", "finish_s", "waited_s", RHO, "verdict", "arrival_s"),
     "decisions": ("time_s", "cause", "waiting_jobs", "busy_gpus", "made_by", "objective"),
 }
 """The columns of wide tables of which FIT are shown until all are asked for; others have all."""
@@ -57,6 +57,8 @@ class RunTable:
             if is_elastic(run):
                 sizes = {each.name: each.gpu_choices or (each.gpus,) for each in run.scenario.jobs}
                 whole = whole.assign(gpus=[" or ".join(map(str, sizes[name])) for name in whole["job"]])
+            elif any((each.tasks_per_round or 1) > 1 for each in run.scenario.jobs):
+                whole = whole.assign(gpus=[f"{gpus} a task" for gpus in whole["gpus"]])
         of_job = job is not None and "job" in whole.columns
         frame = whole[whole["job"] == job] if of_job else whole
         note = counted(len(frame), "row") + (f", the first {ROWS_SHOWN} shown" if len(frame) > ROWS_SHOWN else "")

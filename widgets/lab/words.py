@@ -59,7 +59,7 @@ OF_ALL: Mapping[str, str] = {
     "spot_gpus": "GPUs left for best effort",
     "plan_gpus": "GPUs that the plan may lease now",
     "plan_gpus_later": "GPUs that it may lease later",
-    "profiling_waiting": "jobs that wait to be profiled",
+    "profiling_waiting": "jobs waiting to be profiled",
     "profiling_held": "jobs held back from profiling",
 }
 """What an algorithm records of no single job, in more words than its name."""

@@ -12,7 +12,7 @@ from widgets.parts.files import Download, on_dashboard
 from widgets.parts.html_table import html_table
 from widgets.parts.picture import Picture
 from widgets.parts.status_line import StatusLine
-from workbench.base.errors import WorkbenchError
+from workbench.base.errors import WorkbenchError, counted
 from workbench.base.labels import head_of
 from workbench.simulation.schema import TABLES
 
@@ -103,7 +103,7 @@ class ChartPage:
         read = table.head(ROWS_SHOWN).rename(
             columns=lambda name: head_of(name) if name in OURS or "_" in name else name
         )
-        self._table.value = f"<p class='wb-note'>{len(table)} rows{more}</p>" + html_table(read)
+        self._table.value = f"<p class='wb-note'>{counted(len(table), 'row')}{more}</p>" + html_table(read)
 
 
 def _content(drawing: Drawing, name: str) -> bytes:

@@ -12,7 +12,7 @@ const FLAT_PX = 8;
 // In a lab the picture takes this share of the height above LOW_PX, which a window of 720 leaves, but its rows are at most
 // so many times as high for that. Where the page below needs the room they are lower, by this much at most; a picture
 // that is higher than TALL_PX scrolls.
-const [SHARE, LOW_PX, HIGHEST, LOWEST, TALL_PX] = [0.55, 494, 2.5, 0.45, 200];
+const [SHARE, LOW_PX, HIGHEST, LOWEST, TALL_PX] = [0.55, 494, 2.5, 0.5, 200];
 const HEAD_PX = 62; // above the picture, as in lab.css
 const NO_ROWS = /^Infinite extent for field/;
 
@@ -168,6 +168,8 @@ class ChartBox {
         if (said) Object.assign(vega.title, { text: said, fontSize: 12, fontWeight: "normal", subtitle: undefined });
         else delete vega.title;
       }
+      // A title that is too long would have the plot's room: it begins where the chart does, and ends there.
+      if (vega.title && (vega.signals ?? []).some(({ name }) => name === "width")) Object.assign(vega.title, { frame: "bounds", limit: { signal: "width + 100" } });
       return vega;
     };
     // The former chart stays in sight until this one is ready.
@@ -324,6 +326,8 @@ class ChartBox {
     const more = Math.max(0, SHARE * (staged.clientHeight - LOW_PX)) / magnify;
     const lowest = spec.height > TALL_PX ? spec.height : LOWEST * spec.height;
     const height = Math.round(Math.max(lowest, Math.min(room, spec.height + more, HIGHEST * spec.height)));
+    const whole = Math.ceil(high(others) + fixed + height * magnify);
+    stage.style.minHeight = spec.height > TALL_PX ? "" : `${whole}px`; // the page gives way, not the axis
     if (Math.abs(height - view.height()) < 1) return false;
     view.height(height);
     return true;

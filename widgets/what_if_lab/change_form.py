@@ -35,6 +35,8 @@ from workbench.session.registry import find_scheduler
 STYLE = {"description_width": "7.5em"}
 WIDE = {"width": "97%"}
 MEANS = ("mtbf_s=", "mttr_s=")
+SETTINGS = {"qos": "MaxTRESPU=gres/gpu=8", "partition": "PriorityTier=5", "account": "Share=5", "user": "Share=5"}
+"""By what a site has, one to begin with."""
 KINDS = (
     ("Nodes added or removed", NodesBy.kind),
     ("Nodes, racks, partitions gone", NodesWithout.kind),
@@ -242,15 +244,16 @@ class ChangeForm:
 
 
 def _examples(scenario: Scenario) -> dict[str, str]:
-    """Of changes that are written as text, one of this scenario each, to begin with."""
+    """Of changes that are written as text, one of this scenario each, to begin with; empty where it has none."""
     nodes, recorded = scenario.cluster.each_node, scenario.recorded
     ((usual, _),) = Counter(node.accelerator for node in nodes).most_common(1)
     name = next(node.name for node in nodes if node.accelerator == usual)
     last_s = recorded.end_s if recorded else max((job.arrival_s for job in scenario.jobs), default=0.0)
     begin, end = (date_of(scenario, at_s) or format_duration(at_s) for at_s in (last_s / 4 // 60 * 60, last_s / 2 + 60))
-    of = next((each.name for each in scenario.entities if each.attributes.get("kind") == "qos"), "qos normal")
-    limit = f"{of} MaxTRESPU=gres/gpu=8"
-    return {NodesWithout.kind: name, OutageOf.kind: f"{name} from {begin} to {end}", SiteSettingTo.kind: limit}
+    of = {str(each.attributes.get("kind")): each.name for each in reversed(scenario.entities)}
+    limit = next((f"{of[kind]} {setting}" for kind, setting in SETTINGS.items() if kind in of), "")
+    gone = name if len(nodes) > 1 else ""
+    return {NodesWithout.kind: gone, OutageOf.kind: f"{name} from {begin} to {end}", SiteSettingTo.kind: limit}
 
 
 def _options(choice: Any, options: list[Any]) -> None:

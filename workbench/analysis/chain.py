@@ -297,7 +297,7 @@ def _summary(
     if first and question is not None:
         what, again = ("shares of time", "computed") if question.divides else ("problem", "solved")
         tried = f"with that row {first.done} and the {what} of {question.made} {again} again"
-        decisive = f". Decisive: {_in_words(first)}: {tried}, {first.then or 'nobody'} would have the GPU"
+        decisive = f". Decisive: {_in_words(first)}: {tried}, {first.becomes}"
     if rows and not first and not any(row.what == UNTRIED for row in rows):
         decisive = ". No single row is decisive"
     if slot.job:

@@ -93,7 +93,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
-        return f"<Comparison: {len(self.runs)} runs of {', '.join(self.labels)}{failed}>"
+        return f"<Comparison: {counted(len(self.runs), 'run')} of {', '.join(self.labels)}{failed}>"
 
     def _repr_html_(self) -> str:
         failed = [f"{case.label}, seed {case.seed}: {error}" for case, error in self.failed]

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.base.card import card
-from workbench.base.errors import InputError
+from workbench.base.errors import InputError, counted
 from workbench.base.rounding import short_number
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import ExactProblem, Result, Scheduler
@@ -145,7 +145,7 @@ def _beside(run: Run, problem: ExactProblem, time_limit_s: float) -> ExactAnswer
     own = problem.worth(finish_s)
     if math.isnan(own):
         late = run.jobs["job"][run.jobs["finish_s"].isna()].tolist()
-        raise InputError("run", f"{len(late)} jobs that have not finished", "a run in which all have")
+        raise InputError("run", f"{counted(len(late), 'job')} not finished", "a run in which all have")
     found, too_large = _solved(problem, time_limit_s)
     known = found is not None and found.status == "optimal"
     best = found.objective if found is not None and known else None

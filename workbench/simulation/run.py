@@ -110,7 +110,7 @@ class Run:
         """What was run and how far it came, in one line."""
         finish_s, name = self.cells.column("jobs", "finish_s"), self.scenario.name or "an unnamed scenario"
         finished, decisions = np.count_nonzero(~np.isnan(finish_s)), self.cells.count("decisions")
-        done = f"{finished} of {len(finish_s)} jobs finished, {decisions} decisions"
+        done = f"{finished} of {counted(len(finish_s), 'job')} finished, {counted(decisions, 'decision')}"
         return f"{self.scheduler} on {name}, seed {self.seed}: {done}, {format_duration(self.end_s, parts=2)} simulated"
 
     @property

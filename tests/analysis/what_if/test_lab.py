@@ -524,6 +524,13 @@ def test_a_change_without_controls_says_who_can_make_it() -> None:
     form.offer(workbench.preset("start_here"), "las")
     with pytest.raises(InputError, match=r"workbench\.what_if"):
         form.show(parse_change("density 120, seed=3"))
+    site = workbench.preset("start_here").to_dict()
+    site["cluster"]["nodes"] = [{"name": "one", "accelerator": "v100", "gpus": 2}]
+    form.offer(workbench.Scenario.from_dict(site), "slurm")
+    assert form._texts["without"].value == form._texts["set"].value == "", "nothing of it can be changed so"
+    site["entities"] = [{"name": "partition p", "attributes": {"kind": "partition"}}]
+    form.offer(workbench.Scenario.from_dict(site), "slurm")
+    assert form._texts["set"].value == "partition p PriorityTier=5"
 
 
 def test_a_knob_to_change_begins_at_what_it_is_today(panel: WhatIfLab) -> None:

@@ -125,7 +125,7 @@ def change_a_row(lab: GavelLab) -> None:
     rows._right.value = 3.0
     assert (
         "<p>No run can keep this change: at 30 min, with 3 jobs there, it would take 1.32 times the GPUs "
-        "there are of v100; more of them are had under Set-up. The schedule stays as it was.</p>"
+        "there are of v100; more of them are had under Set-up. The schedule is again the one without a change.</p>"
     ) in rows._said.value and results._run is before
     assert "Against the run before (capacity[v100] &lt;= 1 in place of 2):" in results.compared.said.value
     assert rows._as_code.disabled and rows._code.layout.display == "none", "no cell for what no run keeps"
@@ -176,6 +176,10 @@ def test_the_run_before_stays_as_outlines_and_a_sentence_says_who_pays(monkeypat
     assert "Pinned run" in compared.measures.value and "Pinned run" in compared.short.value
     compared.pin.value = False
     assert "Run before" in compared.measures.value and "inned" not in compared.said.value
+    lab.set(round_s=1800)
+    lab._frame.reset.click()
+    assert lab.run.knobs["round_s"] == 360 and compared.before is None and "Change something" in compared.said.value
+    lab.set(round_s=1800)
     lab.open(preset("gavel_example"))
     assert compared.before is None and seen.drawing.data["before"].empty
 

@@ -72,8 +72,10 @@ def test_what_is_carried_over_was_decided_before_and_a_programme_has_rows_instea
     assert "Decided at 0 s" in steps(run, 300.0), "the decision at 300 s is carried over"
     later = steps(run, 1200.0)
     assert ">now<" in later, "a next lease in 0 s"
-    assert "6 GPUs in guaranteed leases, 2 GPUs left for best effort" in re.sub(r"<[^>]*>", "", later)
+    said = re.sub(r"<[^>]*>", "", later)
+    assert "6 GPUs in guaranteed leases, 2 GPUs left for best effort" in said and "1 job waiting to be profiled" in said
     assert "held back" not in later, "nothing is held"
+    assert all(row[-1] for row in cells(steps(run, 6000.0))), "why they have what they have was said before"
     assert steps(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 3000.0) == ""
     slos = workbench.preset("chronus_small")
     single = steps(workbench.simulate(slos.replace(jobs=slos.jobs[:1]), "chronus"), 0.0)

@@ -238,7 +238,9 @@ class Calibration:
         errors = listed([percent(error) for error in folds["median_error"]])
         rules = [rule or "Slurm's" for rule in dict.fromkeys(folds["nodes"])]
         chosen = f", nodes chosen by what came before ({listed(rules)})" if rules != ["Slurm's"] else ""
-        return f"{folds['from'].iloc[0]} to {folds['to'].iloc[-1]} ({len(folds)} parts, alone {errors}){chosen}"
+        return (
+            f"{folds['from'].iloc[0]} to {folds['to'].iloc[-1]} ({counted(len(folds), 'part')}, alone {errors}){chosen}"
+        )
 
     def by(self, group: str) -> pd.DataFrame:
         """Per partition, account, user, size (GPUs) or hour of the day: jobs, quantiles and means of waits, of

@@ -40,6 +40,7 @@ from workbench.analysis.charts.drawing import (
     unchecked,
     written,
 )
+from workbench.base.errors import counted
 from workbench.scenario.rewards import LOWEST
 
 MOST_ROWS = 60
@@ -233,7 +234,7 @@ def lease_gantt(
             "message": message("" if count else "No job has a deadline"),
         },
         table=_numbers(bars, deadlines, "leases" if in_leases else "s"),
-        label=f"{title}: a row for each of {count} jobs, its leases and its deadlines.",
+        label=f"{title}: a row for each of {counted(count, 'job')}, its leases and its deadlines.",
         params=PARAMS,
         stops=_stops(bars, points, start, last),
         clock=unit.name if in_leases else "s",
@@ -460,8 +461,9 @@ def _as_said(column: str, unit: theme.TimeUnit) -> str:
 
 
 NARROW = "width < 450"
-"""Then both keys have several lines, and end above the heads of the texts on the right."""
-KEY_OFFSET = alt.ExprRef(f"{NARROW} ? 22 : 18")
+"""Then both keys have several lines."""
+KEY_OFFSET = 22
+"""So keys end above the heads of the texts on the right."""
 
 
 def _bar_layer(kinds: Sequence[str], unit: theme.TimeUnit, opacity: Any) -> Layer:

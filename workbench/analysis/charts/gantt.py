@@ -45,7 +45,7 @@ from workbench.analysis.charts.gantt_data import (
 )
 from workbench.analysis.charts.gantt_layers import Margin, layers, overview_layers
 from workbench.analysis.metrics.rounds import stops_s
-from workbench.base.errors import InputError
+from workbench.base.errors import InputError, counted
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster
 from workbench.simulation.run import Run
@@ -126,7 +126,9 @@ def gantt(
         "message": message("" if len(bars) else "No jobs" if by == "job" and jobs.empty else "Nothing ran"),
     }
     last_s = float(timeline["end_s"].max()) if len(timeline) else 0.0
-    label = f"{title}: {len(jobs)} jobs, {len(slots)} GPUs, until {format_duration(last_s, parts=2)}."
+    label = (
+        f"{title}: {counted(len(jobs), 'job')}, {counted(len(slots), 'GPU')}, until {format_duration(last_s, parts=2)}."
+    )
     left = round(NAMES_ROOM * names, 1) if many else 0.0
     chart, as_written = _chart(frame, margin, left, title, note)
     own_stops_s = stops_s(timeline, decisions, span[1]).tolist()

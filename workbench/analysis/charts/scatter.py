@@ -16,6 +16,7 @@ import pandas as pd
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
 from workbench.base.arrays import BoolArray
+from workbench.base.errors import counted
 
 _Better = Literal["lower", "higher"]
 SAME = 1e-9
@@ -128,7 +129,7 @@ def agreement(jobs: pd.DataFrame, quantiles: pd.DataFrame, *, title: str, said: 
             "message": message("" if len(jobs) else "No waits"),
         },
         table=quantiles,
-        label=f"{title}: simulated against recorded waits of {len(jobs)} jobs in {', '.join(names)}.",
+        label=f"{title}: simulated against recorded waits of {counted(len(jobs), 'job')} in {', '.join(names)}.",
         title=title,
         subtitle=f"dashed: as recorded; {said}",
         height=320,

@@ -140,7 +140,8 @@ def tasks(
             "note": _note(_lines(notes)),
         },
         table=table,
-        label=f"{title}: {len(table)} tasks of {table['job'].nunique()} jobs on {len(lane)} GPUs, with the barriers of "
+        label=f"{title}: {counted(len(table), 'task')} of {counted(table['job'].nunique(), 'job')} on "
+        f"{counted(len(lane), 'GPU')}, with the barriers of "
         "their rounds.",
         params=PARAMS,
         stops=_stops(table, end_s),

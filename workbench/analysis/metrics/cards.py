@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.analysis.metrics.declared import MAIN, metric
 from workbench.analysis.metrics.summary import Summary, summary, table, with_known
 from workbench.base.card import card
+from workbench.base.errors import counted
 from workbench.base.labels import listed
 from workbench.simulation.run import OWN, Run
 
@@ -56,7 +57,7 @@ def comparison_page(
         for ((name, belief, seed), _), found in zip(rows, tables, strict=True)
     ]
     schedulers = len({name for (name, _, _), _ in rows})
-    head = f"{schedulers} schedulers, {len(rows)} runs"
+    head = f"{counted(schedulers, 'scheduler')}, {counted(len(rows), 'run')}"
     more = "In numbers: table (these), measures (all), paired(), mean(), spread(), ratios(); runs has the runs."
     mind = warned((name, measures) for (name, _, _), measures in rows)
     mind += [*conditions, *(f"Note: {text}" for text in notes), *(f"Failed: {text}." for text in failed)]

@@ -195,7 +195,7 @@ class SolvedStatement:
         ]
         if len(terms) > MOST_TERMS:
             shown.insert(AT_EACH_END, f"+ ... {len(terms) - 2 * AT_EACH_END} more ...")
-        return f"{' '.join(shown)} {SENSES[int(limits.sense[number])]} {short_number(limits.right.item(number), 6)}"
+        return f"{' '.join(shown)} {SENSES[int(limits.sense[number])]} {short_number(limits.right.item(number))}"
 
     @cached_property
     def _by_row(self) -> list[tuple[list[int], list[float]]]:
@@ -221,7 +221,7 @@ def called(says: str, name: str) -> str:
 
 def _term(value: float, name: str, first: bool) -> str:
     sign = "- " if value < 0 else "" if first else "+ "
-    number = "" if abs(value) == 1 else f"{short_number(abs(value), 6)} "
+    number = "" if abs(value) == 1 else f"{short_number(abs(value))} "
     return f"{sign}{number}{name}"
 
 
