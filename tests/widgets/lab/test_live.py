@@ -115,9 +115,9 @@ def change_a_row(lab: GavelLab) -> None:
     rows._as_code.value = True
     code, given = rows._code.value.split("\n\n\nbeside = CompareLab(")
     assert given.startswith("'preset:start_here', [('gavel.max_min_fairness', {'round_s': 600.0}), ('mine', ")
-    assert re.findall(r"\b1\b", code) == ["1"] and '"Another right side of capacity[v100]"' in code, (
-        "a number stands once"
-    )
+    step, seen, rest = code.partition("  # <= 1 in the lab")
+    assert seen and re.findall(r"\b1\b", step + rest) == ["1"], "a number stands once, and what it was in the lab"
+    assert '"Another right side of capacity[v100]"' in code
     exec(code, {})
     mine = workbench.simulate("preset:start_here", "mine", {"round_s": 600.0})
     assert mine.timeline.equals(results._run.timeline) and not mine.timeline.equals(before.timeline)
