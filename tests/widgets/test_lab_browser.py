@@ -460,7 +460,8 @@ DRAWS = """(document.querySelector('.wb-view-gantt [data-draws]') ?? document.qu
 # From now on, what the kernel sends to the page is counted.
 COUNT = """() => {
     const told = window.jupyterapp.shell.currentWidget.sessionContext.iopubMessage;
-    told.counted ??= told.connect((_, {content, buffers}) => {
+    told.counted ??= told.connect((_, {header, content, buffers}) => {
+        if (header.msg_type === "update_display_data") return; // a saved notebook's still, put out when nothing waits
         window.sent += JSON.stringify(content).length + (buffers ?? []).reduce((n, each) => n + each.byteLength, 0);
     });
     window.sent = 0;
