@@ -432,7 +432,7 @@ def test_the_papers_statements_hold_in_the_table() -> None:
         }
         return float(speed[fast] / speed[slow])
 
-    def is_one(row: builtin.Row, model: str) -> bool:
+    def is_one(row: dict[str, Any], model: str) -> bool:
         return bool(row["model"] == model and row["gpus"] == 1)
 
     assert ratio("gavel", "ResNet-50 (batch size 64)", "v100", "k80") == pytest.approx(10, rel=0.01)
