@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import sys
+import types
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -193,8 +194,25 @@ def test_a_variable_called_as_a_part_of_the_model_is_not_what_a_function_reads(
     assert digest(names["other"]) != before
     (tmp_path / "its_helpers.py").write_text("CAP = 1\ndef rule(): return 2\n")
     monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "its_numbers.py").write_text("CAP = 1\n")
     inside = "def change():\n import its_helpers\n return its_helpers.CAP"
-    for text in ("import its_helpers as h\ndef change(): return h.CAP", inside):
+    exec(inside, names)
+    digest(names["change"])
+    assert "its_helpers" not in sys.modules, "nothing is imported for a key"
+    exec("def change():\n import __main__, its_made\n return __main__.CAP, its_made.CAP", names)
+    monkeypatch.setitem(sys.modules, "its_made", types.ModuleType("its_made"))
+    digest(names["change"])  # has no file, and no specification
+    for text in (
+        "def change():\n from plain.its_numbers import CAP\n return CAP",
+        "def change():\n from plain import its_numbers\n return its_numbers.CAP",
+        "import plain.its_numbers\ndef change(): return plain.its_numbers.CAP",
+    ):
+        exec(f"import plain.its_numbers\n{text}", names)
+        before = digest(names["change"])
+        sys.modules["plain.its_numbers"].CAP += 1  # type: ignore[attr-defined]
+        assert digest(names["change"]) != before, text
+    for text in ("import its_helpers as h\ndef change(): return h.CAP", f"import its_helpers\n{inside}"):
         exec(text, names)
         before = digest(names["change"])
         helpers = sys.modules["its_helpers"]

@@ -6,9 +6,7 @@ import dis
 import hashlib
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
-from importlib import import_module
-from importlib.util import find_spec
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -22,7 +20,8 @@ def digest(*written: Any) -> str:
     """SHA-256 of functions, classes and values: the code, what it closes over, and what it reads by name.
 
     Functions and classes of installed packages and of the workbench count by their names. Equal for a cell that is run
-    again unchanged, whatever its layout and comments.
+    again unchanged, whatever its layout and comments. Nothing is imported for it: what a module says that nobody has
+    imported yet is not in it.
     """
     found = hashlib.sha256()
     for text in _texts_of(written, set()):
@@ -79,7 +78,7 @@ def _texts_of_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
             yield name
             yield from _texts_of(function.__globals__[name], seen)
     attributes = sorted(_read(function.__code__, "LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"))
-    for module in _own_modules(function):
+    for module in _own_modules(function, attributes):
         yield from _texts_of({name: vars(module).get(name) for name in attributes}, seen)
 
 
@@ -116,22 +115,22 @@ def _read(code: CodeType, *how: str) -> set[str]:
     return own.union(*(_read(const, *how) for const in inner))
 
 
-def _own_modules(function: FunctionType) -> list[ModuleType]:
-    """The session's modules that it reads by a name, or imports."""
+def _own_modules(function: FunctionType, attributes: Sequence[str]) -> list[ModuleType]:
+    """The session's modules that it reads by a name, imports (if they are imported already), or reads of those."""
     read = [function.__globals__.get(name) for name in sorted(_names(function.__code__))]
-    imported = sorted(_read(function.__code__, "IMPORT_NAME"))
-    read += [
-        import_module(name)
-        for name in imported
-        if name and find_spec(name.partition(".")[0]) and not _is_installed(name)
-    ]
-    return [module for module in read if isinstance(module, ModuleType) and not _is_installed(module.__name__)]
+    read += [sys.modules.get(name) for name in sorted(_read(function.__code__, "IMPORT_NAME"))]
+    found = list[ModuleType]()
+    for each in read:  # which grows
+        if isinstance(each, ModuleType) and each not in found and not _is_installed(each.__name__):
+            found.append(each)
+            read += [vars(each).get(name) for name in attributes]
+    return found
 
 
 def _is_installed(name: str) -> bool:
     """Whether a module is a package's, which the run's version stands for, and not the session's."""
     if name.partition(".")[0] in ("workbench", "__main__", "__mp_main__"):
         return name.startswith("workbench")
-    spec = None if name in sys.modules else find_spec(name.partition(".")[0])
-    file = getattr(sys.modules.get(name), "__file__", None) if spec is None else spec.origin
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
     return file is None or any(map(Path(file).is_relative_to, _INSTALLED))
