@@ -37,7 +37,9 @@ def slurm_month(jobs: int) -> Work:
         scenario, _ = convert("sacct", log, nodes=files["nodes"], limits=files["limits"], config=files["config"])
         found = workbench.calibrate(scenario, workers=workers)
         scenario = found.kept(scenario)
-        answer = workbench.what_if(scenario, "slurm", change, seeds=range(6), bootstrap=True, workers=workers)
+        answer = workbench.what_if(
+            scenario, "slurm", change, seeds=range(6), bootstrap=True, demand=(), workers=workers
+        )
         answer.report(Path(folder.name, "answer.html"), force=True)
         return f"{found.verdict}, {nodes * GPUS_OF_A_NODE} GPUs, {len(answer.question.seeds)} pairs"
 

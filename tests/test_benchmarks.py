@@ -8,6 +8,8 @@ import pytest
 from benchmarks.__main__ import chosen_cases, main, row_of, run
 from benchmarks.case import Case, Peer
 from benchmarks.cases import CASES
+from benchmarks.slurm_month import slurm_month
+from workbench.analysis.what_if.ask import WhatIfQuestion
 
 
 def test_words_choose_by_name():
@@ -45,6 +47,15 @@ ALLOCATIONS = [
 def test_an_allocation_is_measured_at_its_smallest_size(case, monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 1)  # a process costs more than its share of so little work
     assert case.prepare(min(case.budgets))()
+
+
+def test_days_of_a_slurm_site_are_six_pairs_of_runs(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    asked = []
+    monkeypatch.setattr(WhatIfQuestion, "requests", lambda question: asked.append(len(question.sides)) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        slurm_month(60)()
+    assert asked == [2]
 
 
 def test_a_row_has_what_it_may_cost_what_it_grows_by_and_what_a_peer_needs():
