@@ -415,6 +415,10 @@ def test_an_outage_that_outlasts_the_log_and_waits_that_capacity_does_not_explai
         "though capacity is only added. 3 jobs there asked for no type of GPU. Here a job runs only on types where it "
         "ran in the log; `workbench convert --ratios` adds others."
     )
+    alone = site(jobs=site().to_dict()["jobs"][4:])
+    for change in (asked[0], "nodes x=+1", "nodes x=-1"):
+        found = workbench.what_if(alone, "fifo", change, until_s=2.0 if "nodes" in change else None)
+        assert found.warnings == () and "unknown" not in " ".join(found.conclusions), "nobody else waits"
 
 
 def test_of_a_log_answers_show_more_demand_too_and_new_nodes_have_names_of_their_own(
@@ -426,6 +430,8 @@ def test_of_a_log_answers_show_more_demand_too_and_new_nodes_have_names_of_their
     known = Scenario.from_dict(data)
     names = [node.name for node in after("nodes x=+1 and nodes x=+2 and without x-more-2", known).cluster.each_node]
     assert names == ["a-1", "a-2", "x-more-1", "x-more-3", "b-0"]
+    other = [node.name for node in after("nodes x=+1 and nodes x=+2x8", known).cluster.each_node]
+    assert other == ["a-1", "a-2", "x-more-1", "b-0", "x-more+-0", "x-more+-1"]
     assert ask(known, "slurm", "without a-1").demand == (110, 125) and ask(known, "las", "without a-1").demand == ()
     workbench.simulate(known, "slurm").save(tmp_path / "run")
     asked = ["report", str(tmp_path / "run"), "--change", "without a-1", "--seeds", "0", "-o", str(tmp_path / "a.html")]

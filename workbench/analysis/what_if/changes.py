@@ -131,13 +131,17 @@ class NodesBy(Change):
                     hosts = (*group.node_names(), *islice(fresh, self.count))
                     groups[place] = groups[place].model_copy(update={"hosts": hosts})
                 return tuple(groups)
-        taken = {group.name for group in groups}
-        name = f"{self.accelerator}-more"
-        while name in taken:
-            name += "+"
+        taken, there = {group.name for group in groups}, {node.name for node in cluster.each_node}
         made = NodeGroup(
-            name=name, accelerator=self.accelerator, gpus=size, count=self.count, speed=speed, attributes=facts
+            name=f"{self.accelerator}-more",
+            accelerator=self.accelerator,
+            gpus=size,
+            count=self.count,
+            speed=speed,
+            attributes=facts,
         )
+        while made.name in taken or not there.isdisjoint(made.node_names()):
+            made = made.model_copy(update={"name": f"{made.name}+"})
         return (*groups, made)
 
     def _removed(self, cluster: Cluster) -> tuple[NodeGroup, ...]:

@@ -181,15 +181,14 @@ def surprising(found: WhatIf) -> list[str]:
                     "whether jobs are only ordered or placed otherwise, or run on types where their speed is not "
                     "recorded."
                 )
-        (every,) = _waits_by(found, change, "all")
-        if every.after_total_s < every.before_total_s and not any(
-            text.startswith(f"with {change.words}: mean wait") for text in said
-        ):
-            said.append(
-                f"with {change.words}: all jobs together wait {amount(every.after_total_s, 's')}, today "
-                f"{amount(every.before_total_s, 's')}, though capacity is only taken away: they are ordered or placed "
-                f"otherwise{', and those that can no longer run are not among them' * bool(every.only_before)}."
-            )
+        told = any(text.startswith(f"with {change.words}: mean wait") for text in said)
+        said += [
+            f"with {change.words}: all jobs together wait {amount(every.after_total_s, 's')}, today "
+            f"{amount(every.before_total_s, 's')}, though capacity is only taken away: they are ordered or placed "
+            f"otherwise{', and those that can no longer run are not among them' * bool(every.only_before)}."
+            for every in _waits_by(found, change, "all")  # none where no job waits
+            if every.after_total_s < every.before_total_s and not told
+        ]
         if "utilisation" not in rows:
             continue
         row = rows["utilisation"]
@@ -211,9 +210,9 @@ def _waits_by(found: WhatIf, change: Change, by: str) -> list[Waits]:
 def _longer(found: WhatIf, change: Change) -> Iterator[str]:
     """Partitions that wait longer, by a part of what they and what all wait today, and which of their jobs are held to
     the type where they ran."""
-    (every,) = _waits_by(found, change, "all")
     rows = [
         row
+        for every in _waits_by(found, change, "all")  # none where no job waits
         for row in _waits_by(found, change, "partition")
         if row.after_total_s - row.before_total_s > max(RISE * row.before_total_s, SHORTER * every.before_total_s)
     ]
@@ -408,12 +407,12 @@ def _outlasts(today: Run, changed: Run) -> Iterator[str]:
     jobs = changed.jobs.set_index("job")
     late = jobs.index[jobs["finish_s"] >= to_s]
     if to_s > last_s and len(late):
-        others = (run.jobs.loc[~run.jobs["job"].isin(late), "waited_s"].mean() for run in (today, changed))
-        was, now = (amount(float(wait_s), "s") for wait_s in others)
+        waited_s = [run.jobs.loc[~run.jobs["job"].isin(late), "waited_s"].mean() for run in (today, changed)]
+        was, now = (amount(float(wait_s), "s") for wait_s in waited_s)
+        others = "" if all(map(math.isnan, waited_s)) else f" The others wait {now} on average, today {was}."
         yield (
             f"the outage ends {amount(to_s - last_s, 's')} after today's last job, and {counted(len(late), 'job')} can "
-            "end only then: means and makespan below are of that wait. "
-            f"The others wait {now} on average, today {was}."
+            f"end only then: means and makespan below are of that wait.{others}"
         )
 
 
