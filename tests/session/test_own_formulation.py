@@ -18,9 +18,11 @@ from pyomo.core.base.block import BlockData
 import workbench
 from tests.analysis.contract_rules.random_models import FORMULATIONS, models
 from workbench.analysis.contract_rules.formulations import difference, posed
+from workbench.analysis.explanation.admission import admission, has_verdicts, jobs_asked_about
 from workbench.analysis.metrics import summary
 from workbench.base.code_digest import digest
 from workbench.base.errors import InputError
+from workbench.papers.chronus.scheduler import Chronus
 from workbench.papers.gavel.algorithms import large_programmes
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance
@@ -559,8 +561,13 @@ def test_chronus_promises_by_another_formulation() -> None:
     run = workbench.simulate("preset:chronus_example", "mine", until_s=4000)
     verdicts = run.jobs["verdict"]
     assert "guaranteed" not in set(verdicts) and "best_effort" in set(verdicts)
+    [job, *_] = jobs_asked_about(run)
+    assert has_verdicts(run) and f"{job}: best effort." in admission(run, job, 4000.0)[0]
     asked, [told] = int((run.decisions["made_by"] == "model").sum()), summary(run).warnings
     assert asked and told == f"mine was asked in {asked} decisions whom to guarantee, and had no plan with any job."
+    subclass = type("Mine", (Chronus,), {"name": "mine.subclass"})()
+    assert has_verdicts(workbench.simulate("preset:chronus_example", subclass, until_s=4000))
+    assert not has_verdicts(replace(run, knobs={})), "of no scheduler of a room that can be asked"
     at_s = float(run.decisions.loc[run.decisions["made_by"] == "model", "time_s"].iloc[-1])
     refused = workbench.rows(run, at_s)  # those in conflict, as nobody has a plan
     assert set(refused["part"]) == {"one_deadline", "never"} and refused["left"].isna().all()

@@ -1,7 +1,7 @@
 """Why a job of a run was guaranteed or not: what would have been accepted, and who stood in the way.
 
 Asked again, with its explanation, of what the scheduler knew when it gave its verdict: the study `admission` of the
-room that the scheduler is of.
+room that the scheduler is of, or is made of.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ STUDY = "admission"
 
 
 def has_verdicts(run: Run) -> bool:
-    """Whether a run has verdicts, recorded what they were given by, and its scheduler's room can be asked again."""
+    """Whether a run has verdicts, recorded what they were given by, and can be asked again: its scheduler has the knobs
+    of one whose room has the study, as one of an own formulation or class has that is made of it."""
     if run.signals.empty or not (run.jobs["verdict"] != "").any():
         return False
-    return any(STUDY in room.studies for room in rooms() if run.scheduler in {each.name for each in room.schedulers})
+    asked = [each for room in rooms() if STUDY in room.studies for each in room.schedulers]
+    return any({knob.name for knob in each.knobs} - each.ways <= {*run.knobs} for each in asked)
 
 
 def jobs_asked_about(run: Run) -> list[str]:
