@@ -20,6 +20,7 @@ from tests.full_scenario import FULL
 from workbench.base.errors import InputError, ScenarioError
 from workbench.scenario.cluster import Node
 from workbench.scenario.frozen import Frozen
+from workbench.scenario.job import NOT_ALONE
 from workbench.scenario.scenario import MOST_JOBS, Scenario, json_schema
 
 
@@ -138,6 +139,8 @@ def test_the_schema_is_one() -> None:
         ("cluster.nodes[0].speed", 0, "a number >= 1e-06"),
         ("cluster.nodes[1].name", "a", "a name of its own"),
         ("jobs[0].name", "a + b", "without ' + '"),
+        ("jobs[0].name", "a #1.2", "or ' #1'"),
+        ("jobs[0].name", "a #2", "or ' #1'"),
         ("jobs[0].name", 3, "text"),
         ("jobs[0].name", ..., "the key 'name'"),
         ("jobs[1].name", "j0", "a name of its own"),
@@ -389,7 +392,9 @@ def test_from_frames() -> None:
 
 
 UNSEEN = ("Cs", "Cc", "Cf", "Zl", "Zp")
-NAMES = st.text(st.characters(exclude_categories=UNSEEN), min_size=1, max_size=20).filter(lambda s: " + " not in s)
+NAMES = st.text(st.characters(exclude_categories=UNSEEN), min_size=1, max_size=20).filter(
+    lambda s: not NOT_ALONE.search(s)
+)
 AMOUNTS = st.floats(1e-6, 1e12, allow_nan=False)
 
 

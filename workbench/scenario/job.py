@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Annotated, Self
 
@@ -22,10 +23,13 @@ from workbench.scenario.frozen import (
     Weight,
 )
 
+NOT_ALONE = re.compile(r" \+ | #\d+(\.\d+)?$")
+"""How a pair, a copy and a task of jobs are written, which no job may be called."""
 
-def _not_a_pair(name: str) -> str:
-    if " + " in name:
-        raise ValueError("a job name without ' + ' (that is how a pair of jobs is written)")
+
+def _alone(name: str) -> str:
+    if NOT_ALONE.search(name):
+        raise ValueError("a job name without ' + ' or ' #1' (so pairs, copies and tasks of jobs are written)")
     return name
 
 
@@ -56,7 +60,7 @@ def _rising(sizes: tuple[int, ...]) -> tuple[int, ...]:
     return sizes
 
 
-JobName = Annotated[Name, AfterValidator(_not_a_pair)]
+JobName = Annotated[Name, AfterValidator(_alone)]
 RewardStep = tuple[Seconds, Reward]
 
 

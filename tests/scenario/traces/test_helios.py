@@ -79,7 +79,7 @@ def test_ten_rows_by_hand(tmp_path: Path) -> None:
         (line(duration="1e300"), "run time not above 0 or over 1e+10 s"),
         (line(job_id=""), "no job_id"),
         (line(user=""), "no user"),
-        (line(user="u" * 191), "user over 190 letters, not printable, or with ' + '"),
+        (line(user="u" * 191), "user over 190 letters, not printable, or with ' + ' or ' #1'"),
         (line() + ",extra", "13 columns instead of 12"),
         (line()[:40], "8 columns instead of 12"),
     ],

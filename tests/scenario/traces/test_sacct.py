@@ -147,7 +147,7 @@ def test_what_slurm_prints_as_plain_values() -> None:
         ),
         (line(AllocTRES="", ReqTRES="gres/gpu:a100:2"), "the number of GPUs in ReqTRES cannot be read"),
         (line(JobID=""), "no JobID"),
-        (line(User="u" * 191), "User over 190 letters, not printable, or with ' + '"),
+        (line(User="u" * 191), "User over 190 letters, not printable, or with ' + ' or ' #1'"),
         (line(JobID=1), "job id of an earlier row"),
         (line() + "|extra", "10 columns instead of 9"),
         (line()[:60], "5 columns instead of 9"),

@@ -29,7 +29,7 @@ from workbench.base.errors import InputError, counted
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.frozen import MOST_GPUS, MOST_S
-from workbench.scenario.job import RewardStep
+from workbench.scenario.job import NOT_ALONE, RewardStep
 from workbench.scenario.scenario import Recorded, Scenario
 from workbench.scenario.throughput import Scaling, ThroughputRow, Throughputs
 from workbench.scenario.traces import builtin
@@ -209,8 +209,8 @@ def name_problem(what: str, text: str) -> str | None:
     """Why a text cannot name a job or a user; None if it can."""
     if not text:
         return f"no {what}"
-    if len(text) > MOST_LETTERS or not text.isprintable() or " + " in text:
-        return f"{what} over {MOST_LETTERS} letters, not printable, or with ' + '"
+    if len(text) > MOST_LETTERS or not text.isprintable() or NOT_ALONE.search(text):
+        return f"{what} over {MOST_LETTERS} letters, not printable, or with ' + ' or ' #1'"
     return None
 
 
