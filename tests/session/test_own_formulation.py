@@ -254,7 +254,7 @@ def test_an_edit_of_an_edit() -> None:
     assert workbench.simulate("preset:gavel_example", "las").code == ""
 
 
-def test_a_subclass() -> None:
+def test_a_subclass(monkeypatch: pytest.MonkeyPatch) -> None:
     @workbench.formulation("mine")
     class Mine(MaxMinFairness):
         """Half of the time at most."""
@@ -287,6 +287,24 @@ def test_a_subclass() -> None:
     assert one.objective == other.objective and one.warnings == (), "in the units of the paper"
     run = workbench.simulate("preset:hops_example", "mine", until_s=300.0)
     assert "(11)" in workbench.explain(run, run.timeline["job"].iloc[0], 100.0).binding, "by the paper's objective"
+
+    @workbench.formulation("mine")
+    class All(Mine):
+        """All time together."""
+
+        def build(self, data: Any, knobs: Any) -> Any:
+            m = super().build(data, knobs)
+            m.del_component(m.worst_job)
+            m.del_component(m.epigraph)
+            m.total = pyo.Constraint(expr=m.level <= 100 * sum(m.share.values()), doc="(ours) all time together")
+            m.goal = pyo.Objective(expr=m.level, sense=pyo.maximize, doc="(ours) of a GPU | %")
+            return m
+
+    models, whole = list[Any](), MaxMinFairness.build
+    monkeypatch.setattr(MaxMinFairness, "build", lambda *given: models.append(whole(*given)) or models[-1])
+    solved = workbench.solve(scenario, "mine")
+    assert solved.objective == pytest.approx(35 * 5) and solved.unit == "%", "the same terms, and yet its own"
+    assert len(models) == 1, "the base's is built within its own alone"
 
 
 def test_an_objective_by_which_nothing_runs_is_told() -> None:

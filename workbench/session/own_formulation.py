@@ -193,14 +193,10 @@ def changed(name: str, base: Formulation[Any], change: _Change) -> Formulation[A
             if now is not None and now is not part:
                 expected = f"another name for yours; m.{called}.deactivate() puts the paper's out of action"
                 raise InputError(f"formulation {name}", Words(f"{called} in the place of the paper's"), expected)
-        stated, after = noted.stated, objective_terms(model)
-        same = len(stated) == len(after) and all(
-            a is b for one, two in zip(stated, after, strict=True) for a, b in zip(one, two, strict=True)
-        )
         if said is not None and compared is not None:
             found = _slip(name, base, compared, (_state(model), _values(model)))
             said[name] = found and said.get(name, found)
-        return _checked(name, model, not same or noted.own_objective)
+        return _checked(name, model, not _aims_as_stated(model) or noted.own_objective)
 
     title = title_of(change) or f"{name}, from {base.name}"
     members = {"name": name, "title": title, "build": build, "written": staticmethod(change)}
@@ -249,33 +245,34 @@ def new_model(name: str, written: Callable[[Any], Any], mechanism: type[Mechanis
 def subclassed(name: str, kind: type[Formulation[Any]]) -> Formulation[Any]:
     """An instance of an own class, under a name."""
     reads = any(part in vars(kind) for part in ("read", "found", "report"))
-
-    def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
-        with mistakes(name), quiet():
-            model = kind.build(self, data, knobs)
-        return _checked(
-            name, model, not reads and (base is None or own_data or _aim(model) != _aim(base.build(data, knobs)))
-        )
-
-    title = title_of(kind) or name
     shipped: Any = next((each for each in kind.__mro__ if each.__module__.startswith("workbench.papers.")), None)
     base = shipped() if shipped is not None and "name" in vars(shipped) else None
     own_data = shipped is None or kind.data is not shipped.data
-    named: Any = type(kind.__name__, (kind,), {"name": name, "title": title, "__module__": kind.__module__})
+
+    def stated(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
+        model = shipped.build(self, data, knobs)
+        notes(model).stated = objective_terms(model)
+        return model
+
+    def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
+        with mistakes(name), quiet():
+            model = named.build(self, data, knobs)
+        same = base is not None and not own_data and isinstance(model, pyo.ConcreteModel) and _aims_as_stated(model)
+        return _checked(name, model, not reads and not same)
+
+    title = title_of(kind) or name
+    below: Any = kind if base is None else type(shipped.__name__, (shipped,), {"build": stated})  # what super() finds
+    bases = (below,) if kind in (below, shipped) else (kind, below)
+    named: Any = type(kind.__name__, bases, {"name": name, "title": title, "__module__": kind.__module__})
     return _made(named(), {"build": build, "written": kind, "base": base})
 
 
-def _aim(model: Any) -> list[Any]:
-    """Of each active objective its sense, constant and coefficients by variable; itself where it is not linear."""
-    from pyomo.repn import generate_standard_repn
-
-    found: list[Any] = []
-    for each in objectives(model) if isinstance(model, pyo.ConcreteModel) else ():
-        terms = generate_standard_repn(each.expr, quadratic=False)
-        names = [variable.name for variable in terms.linear_vars]
-        linear = each.sense, terms.constant, dict(zip(names, terms.linear_coefs, strict=True))
-        found.append(linear if terms.is_linear() else each)
-    return found
+def _aims_as_stated(model: pyo.ConcreteModel) -> bool:
+    """Whether a model has the objectives that were noted of it, not others, though these may be of the same terms."""
+    stated, now = notes(model).stated, objective_terms(model)
+    return len(stated) == len(now) and all(
+        a is b for one, two in zip(stated, now, strict=True) for a, b in zip(one, two, strict=True)
+    )
 
 
 def _made(base: Formulation[Any], members: dict[str, Any]) -> Formulation[Any]:
