@@ -107,11 +107,13 @@ def _wrong(formulation: Formulation[Any], scenario: Scenario) -> list[Problem]:
             problems += more
             if varies:
                 return problems
+            unlike = any("unordered" in str(each.value) for each in more)  # what is read by place is another's
             if not formulation.own:
                 wrong = [*_wrong_model(formulation, model, data, knobs)]
-                others = _wrong_with_other_knobs(formulation, scenario, proven=not wrong)
-                unproven = [] if wrong else [*_unproven(name, formulation.statement(knobs, data), model, knobs)]
-                unlike = bool(unproven) or any(each.where == f"{name}, objective" for each in wrong)
+                proven = not wrong and bool(notation.equations(formulation)[0].sense)
+                others = _wrong_with_other_knobs(formulation, scenario, proven)
+                unproven = [*_unproven(name, formulation.statement(knobs, data), model, knobs)] if proven else []
+                unlike |= bool(unproven) or any(each.where == f"{name}, objective" for each in wrong)
                 tags = _wrong_tags(name, formulation.statement(knobs, data), model)
                 problems += _once_by_part([*tags, *wrong, *unproven, *others])
     if model is not None and not unlike and len([*model.component_data_objects(pyo.Objective, active=True)]) == 1:
@@ -194,9 +196,11 @@ def _built(formulation: Formulation[Any], data: Any, knobs: Knobs) -> tuple[pyo.
     """The model, what `build` did besides, and whether it builds another one when asked again."""
     where, found, texts = f"{formulation.name}, build", list[Problem](), (io.StringIO(), io.StringIO())
     with heard(where, found):
-        model, again = formulation.build(data, knobs), formulation.build(data, knobs)
-    if not isinstance(model, pyo.ConcreteModel):
-        raise InputError("answer", model, "a pyomo ConcreteModel, as `build` returns")
+        for text in texts:  # each before another solve makes the values of an earlier one old
+            model = formulation.build(data, knobs)
+            if not isinstance(model, pyo.ConcreteModel):
+                raise InputError("answer", model, "a pyomo ConcreteModel, as `build` returns")
+            model.pprint(text)
     if any(not var.stale and not var.fixed for var in model.component_data_objects(pyo.Var)):
         found.append(Problem(where, Words("variables with values of a solve"), "an unsolved model"))
     for part in model.component_objects(pyo.Set):
@@ -205,9 +209,8 @@ def _built(formulation: Formulation[Any], data: Any, knobs: Knobs) -> tuple[pyo.
     moods = [*dict.fromkeys(_moody(type(formulation).build))]
     for each in moods:
         found.append(Problem(where, Words(f"a clock, file or random state: {each}"), "only its data and knobs"))
-    for each, text in zip((model, again), texts, strict=True):
-        each.pprint(text)
-    varies = texts[0].getvalue() != texts[1].getvalue()
+    first, again = (re.sub(r" at 0x[0-9a-f]+", "", text.getvalue()) for text in texts)  # where an object is kept
+    varies = first != again
     if varies and not moods:
         found.append(Problem(where, Words("another model when built again"), "the same for the same data and knobs"))
     return model, found, varies
@@ -279,7 +282,7 @@ def _wrong_model(formulation: Formulation[Any], model: pyo.ConcreteModel, data: 
     active = list(model.component_data_objects(pyo.Objective, active=True))
     senses = [{pyo.maximize: "max", pyo.minimize: "min"}[each.sense] for each in active]
     missing = lines and not senses and any(each.where == f"{where}, {lines[0].part}" for each in told)
-    if lines and senses != [lines[0].sense] and not missing:
+    if lines and lines[0].sense and senses != [lines[0].sense] and not missing:
         yield Problem(f"{where}, objective", senses, f"one active objective, {lines[0].sense} as in the docstring")
     table = notation.symbols(model)
     twice = list(table.loc[table["symbol"].duplicated(), "symbol"])
@@ -349,10 +352,9 @@ def _other_values(knob: Knob) -> Sequence[Any]:
 def _wrong_answer(formulation: Formulation[Any], data: Any, knobs: Knobs, solver: Solver) -> Iterator[Problem]:
     """What `read` gives, whose objective is held to the model's; one that iterates has a `run` of its own instead."""
     where = f"{formulation.name}, answer"
-    if formulation.own:
+    sense = "" if formulation.own else notation.equations(formulation)[0].sense
+    if not sense:
         sense = "max" if _objective(formulation.build(data, knobs)).sense == pyo.maximize else "min"
-    else:
-        sense = notation.equations(formulation)[0].sense
     found: Any
     stated = model = None
     if formulation.repeats:
