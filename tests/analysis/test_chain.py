@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -80,11 +81,21 @@ def test_the_row_that_decides_where_a_job_runs_is_a_cause_of_its_chain() -> None
         module.decisive_row(run_of(FAIR), "translation", 2700.0, given_up=lambda: next(asked))
 
 
-def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:
+def test_the_row_that_keeps_a_job_waiting_would_let_it_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """At 16 min vision waits, while game runs on a V100: were game not to be as far as others, vision would run."""
     run = run_of(FAIR)
     found = module.decisive_row(run, "vision", 972.0)
     assert found is not None and found.row == "epigraph[game]"
+    tried = module._Question._with
+
+    def unkept(asked: Any, statement: Any, row: str, by: float, near: bool = True) -> SlotAtTime | None:
+        if near:
+            return tried(asked, statement, row, by)
+        raise InputError("row", row, "an answer of the solver that a run can keep")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module._Question, "_with", unkept)
+        assert module.decisive_row(run, "vision", 972.0) == found, "the nearest answer can be kept"
     assert "taken away from 12 min on, and the problem solved again, vision would run on 2 v100 of f" in found.text
     own = module.decisive_row(workbench.simulate("preset:gavel_example", FAIR), "job 0", 360.0)
     assert own is not None and own.row == "epigraph[job 0]", "the job's own promise, made weaker: why it runs then"
@@ -463,8 +474,12 @@ def test_names_are_text_on_the_screen() -> None:
     assert "<b>" not in found._repr_html_() and "<i>" not in found._repr_html_()
 
 
-def test_who_waits_beside_a_free_gpu_with_room_for_it_is_told_with_the_reason() -> None:
+def test_who_waits_beside_a_free_gpu_with_room_for_it_is_told_with_the_reason(monkeypatch) -> None:
     run = workbench.simulate("preset:chronus_small", "chronus")
     said = workbench.chain(run, "node-1/2", at=4000, again=False).summary
     assert "rush waits: every new job is profiled first, on the profiling cluster" in said, "with room for it too"
     assert "tune waits likewise" in said and "at once" not in said
+    for whys, end in (("xyx", "tune waits: y; try-out waits: x."), ("yxx", "tune waits: x; try-out waits likewise.")):
+        each = iter(whys)
+        monkeypatch.setattr(module, "_why_not", lambda slot, name, each=each: f"{name} waits: {next(each)}")
+        assert workbench.chain(run, "node-1/2", at=4000, again=False).summary.endswith(end), "as the one right before"

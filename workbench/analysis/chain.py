@@ -3,14 +3,15 @@
 The links are what the run recorded. The first, `rows`, is of the programme behind them: a row that is met is called a
 cause only if relaxing it a little, or leaving it out, puts somebody else there in a run that can be kept (it is
 simulated again with the changed programme from that decision on), by the best answer nearest to what was decided and by
-the solver's own; all others are binding, not decisive: what is known of them beside that, that no run can do without it
-or that it was not tried, stands with the row.
+the solver's own if a run can keep that; all others are binding, not decisive: what is known of them beside that, that
+no run can do without it or that it was not tried, stands with the row.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -308,7 +309,7 @@ def _summary(
     told = [_why_not(slot, name).partition(": ") for name in slot.could[:3]]
     ends = [end for _, _, end in told]
     why, *others = (
-        f"{who} likewise" if end and end in ends[:n] else f"{who}{colon}{end}"
+        f"{who} likewise" if n and end and end == ends[n - 1] else f"{who}{colon}{end}"
         for n, (who, colon, end) in enumerate(told)
     )
     beside = f". Meanwhile {'; '.join(others)}" if others else ""
@@ -422,9 +423,10 @@ class _Question:
         signs = ((by, "relaxed"),) if statement.limits.sense[number] else ((by, "raised"), (-by, "lowered"))
         for change, what in (*((each, f"{said} by {by:.4g}") for each, said in signs), (math.inf, "without it")):
             try:
-                slot = self._with(statement, named.row, change)
-                differs = slot is not None and self._differs(slot)
-                own = self._with(statement, named.row, change, near=False) if differs else slot
+                slot = own = self._with(statement, named.row, change)
+                if self._differs(slot):
+                    with suppress(UnkeptError, InvalidDecision, InputError):  # then the nearest alone can be kept
+                        own = self._with(statement, named.row, change, near=False) or slot
             except (UnboundedError, InfeasibleError):
                 continue  # there is no best answer then
             except (UnkeptError, InvalidDecision, InputError):
@@ -432,10 +434,10 @@ class _Question:
                     alone = changed(statement, named.row, math.inf)[0].first_of(self._about)
                     named = named._replace(verdict="binding, not decisive", what=UNKEPT, then="", becomes=alone)
                 continue
-            if slot is None or own is None:
+            if slot is None:
                 continue  # what is best then cannot be carried out
             then = self._seen(slot)
-            if differs and self._differs(own):
+            if self._differs(slot) and self._differs(own):
                 return named._replace(verdict="cause", what=what, then=then, becomes=self._becomes(slot))
             named = named._replace(verdict="binding, not decisive", what=what, then=then)
         return named
