@@ -10,9 +10,10 @@ import pytest
 import scipy.stats
 
 import workbench
+from widgets.compare_lab.tables import _clearly_best, _scale
 from workbench.analysis import bootstrap
 from workbench.analysis.bootstrap import other_jobs
-from workbench.analysis.comparison import PAIRED, ComparisonCase, best_of, list_cases
+from workbench.analysis.comparison import PAIRED, Comparison, ComparisonCase, best_of, list_cases
 from workbench.analysis.metrics import MAIN
 from workbench.analysis.metrics.confidence import chance, holm
 from workbench.base.errors import InputError, ScenarioError
@@ -201,6 +202,21 @@ def test_ratios_pair_the_seeds(drawn):
     assert ratios["mean_jct_s"].tolist() == pytest.approx(expected)
     first = drawn.ratios()
     assert first["mean_jct_s"][:3].tolist() == [1, 1, 1]
+
+
+def test_none_is_marked_where_mean_and_ratios_say_the_opposite() -> None:
+    """Of 20 seeds one favours "a" by so much that its mean is lower, and in the others it is 10 % slower."""
+    seconds = {"a": [1100.0] * 19 + [10000.0], "b": [1000.0] * 19 + [13000.0]}
+    cases = [ComparisonCase(label, "fifo", {}, seed) for label in seconds for seed in range(20)]
+    rows = [(case.label, "oracle", case.seed, seconds[case.label][case.seed]) for case in cases]
+    found = Comparison(tuple(cases), (), (), pd.DataFrame(rows, columns=[*KEYS, "mean_jct_s"]))
+    means = found.mean()[["mean_jct_s"]]
+    pair = found.paired_as_read("b").iloc[0]
+    assert means["mean_jct_s"].idxmin() == "a" and pair.ratio_low > 1 and not pair.unsure
+    assert not _clearly_best(found, means, [_scale("mean_jct_s")]).any(axis=None)
+    halved = replace(found, measures=found.measures.assign(mean_jct_s=[500.0] * 20 + [*map(float, range(1000, 1020))]))
+    clear = _clearly_best(halved, halved.mean()[["mean_jct_s"]], [_scale("mean_jct_s")])
+    assert clear["mean_jct_s"].to_dict() == {"a": True, "b": False}
 
 
 def test_nothing_is_a_multiple_of_0(drawn):

@@ -102,7 +102,7 @@ def _below(outcomes: Outcomes, found: Comparison | None, against: str | None) ->
 def _clearly_best(found: Comparison, means: pd.DataFrame, scales: Sequence[_Scale]) -> pd.DataFrame:
     """The best of each measure and what reads the same; none where all do, or where seeds do not show a difference."""
     best = best_of(means)
-    unsure: dict[str, pd.Series[bool]] = {}
+    clear: dict[str, pd.Series[bool]] = {}
     for name, scale in zip(means.columns, scales, strict=True):
         mine = list(means.index[best[name]])
         if not mine:
@@ -111,10 +111,18 @@ def _clearly_best(found: Comparison, means: pd.DataFrame, scales: Sequence[_Scal
         best[name] = texts == texts[mine[0]]
         worse = [label for label in means.index if not best[name][label]]
         for label in worse:  # to each, as the ratio of the best one to it would stand there
-            if label not in unsure:
-                unsure[label] = found.paired_as_read(label).set_index(["measure", "scheduler"])["unsure"]
-        best[name] &= bool(worse) and not any(unsure[label].get((name, mine[0]), True) for label in worse)
+            if label not in clear:
+                clear[label] = _shown_better(found, label)
+        best[name] &= bool(worse) and all(clear[label].get((name, mine[0]), False) for label in worse)
     return best
+
+
+def _shown_better(found: Comparison, against: str) -> pd.Series[bool]:
+    """By measure and other scheduler, whether the pairs show it better than `against`: a mean may say the opposite."""
+    pairs = found.paired_as_read(against).set_index(["measure", "scheduler"])
+    above = pairs["ratio"].gt(1.0).where(pairs["ratio"].notna(), pairs["difference"].gt(0.0))
+    higher = [metric(name).better == "higher" for name, _ in pairs.index]
+    return ~pairs["unsure"] & (above == higher)
 
 
 BEST = ("mean_jct_s", "makespan_s", "max_finish_time_fairness", "weighted_miss_rate")
@@ -258,12 +266,10 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
     if found is None:
         return ""
     several = len({case.seed for case in found.cases}) > 1 and not _is_alike(found)
-    none = f", none where that may be chance ({UNSURE})" if several else ""
+    none = f", none where that may be chance ({UNSURE}) or the ratio says the opposite" if several else ""
     if len(outcomes.seeds) == 1:
         none = " of one run each; several (Runs each, in Set-up) show how much is chance"
     said = [f"{MARK} best in its row{none}.", _known(found, outcomes.titled)]
-    if len(outcomes.seeds) == 1:
-        said.insert(1, "One run each: Runs each, under Set-up, tells what may be luck.")
     titled = outcomes.titled
     first = against or found.labels[0]
     if _is_alike(found):
