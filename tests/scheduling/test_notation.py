@@ -11,6 +11,7 @@ from workbench.scheduling.modelling import parameter
 from workbench.scheduling.notation import (
     Equation,
     equations,
+    meaning,
     model_size,
     render,
     source,
@@ -36,6 +37,11 @@ def test_symbols_come_from_doc(model):
     assert rows["speed"] == ("T^m_kj", "throughput of job m in k on j", "steps/s", "speed", "param", 4)
     assert rows["share"] == ("X_kj", "share of time on a type", "1", "share", "var", 4)
     assert rows["throughput"][0] == "throughput(m, X)"
+    bare = pyo.ConcreteModel()
+    bare.part, bare.level = pyo.Var(doc="y_m | part of its time"), pyo.Objective(expr=0, doc="(1) level | %")
+    assert [meaning(part) for part in (model.share, bare.part, bare.level)] == [
+        *("share of time on a type", "part of its time", "level"),
+    ]
     kinds = table.loc[table["part"] != "", "kind"].tolist()
     assert kinds == sorted(kinds, key=["set", "param", "expression", "var"].index)
 

@@ -49,7 +49,7 @@ ALGORITHM, KEPT = "algorithm", "kept"
 PRICED = ": utility per GPU and round, once all below is decided; each paid its cost / (GPUs x rounds)"
 MOST_SIGNALS = 5
 """Columns of what it went by."""
-SECONDS = re.compile(r"\b(\d+) s\b")
+SECONDS = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?(?:e[+-]?\d+)?) s\b")
 
 
 class FormulationPage:

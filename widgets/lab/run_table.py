@@ -57,8 +57,9 @@ class RunTable:
             if is_elastic(run):
                 sizes = {each.name: each.gpu_choices or (each.gpus,) for each in run.scenario.jobs}
                 whole = whole.assign(gpus=[" or ".join(map(str, sizes[name])) for name in whole["job"]])
-            elif any((each.tasks_per_round or 1) > 1 for each in run.scenario.jobs):
-                whole = whole.assign(gpus=[f"{gpus} a task" for gpus in whole["gpus"]])
+            elif wide := {each.name for each in run.scenario.jobs if (each.tasks_per_round or 1) > 1}:
+                each_job = zip(whole["job"], whole["gpus"], strict=True)
+                whole = whole.assign(gpus=[f"{gpus} a task" if job in wide else str(gpus) for job, gpus in each_job])
         of_job = job is not None and "job" in whole.columns
         frame = whole[whole["job"] == job] if of_job else whole
         note = counted(len(frame), "row") + (f", the first {ROWS_SHOWN} shown" if len(frame) > ROWS_SHOWN else "")

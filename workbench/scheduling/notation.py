@@ -144,7 +144,7 @@ def meaning(part: Any) -> str:
     """What `doc=` says of a part in words: after the tag, of a variable or an expression between symbol and unit, of an
     objective before its unit."""
     said = _TAG.sub(r"\g<rest>", (part.doc or "").split("\n")[0]).split("|")
-    return said[len(said) > 2].strip()
+    return said[len(said) > (1 if symbol_lines(part) else 2)].strip()
 
 
 def equations(source: Any) -> list[Equation]:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import workbench
+from tests.simulation.support import with_tables
 from tests.widgets.lab.support import Waiter, solve, until
 from tests.widgets.lab.support import run as in_loop
 from widgets import GavelLab, HadarLab
@@ -52,6 +53,8 @@ def test_a_decision_of_an_algorithm_is_told_job_by_job_in_its_order() -> None:
         "J1",
         "J2",
     ]
+    timed = with_tables(run, reasons=reasons.assign(text="670.198 s, 1e+06 s, 3600.03 s, 1,200 s, 0.125 s and 90 s"))
+    assert cells(steps(timed, 0.0))[0][-1] == "11 min 10 s, 11 d 14 h, 1 h, 1,200 s, 0.125 s and 1 min 30 s"
 
 
 def test_a_row_that_a_later_decision_cannot_do_without_is_told_with_the_time() -> None:

@@ -12,6 +12,7 @@ import workbench
 from tests.widgets.lab.support import Waiter, jobs, look_at
 from widgets import GavelLab, HadarLab
 from widgets.lab.drawings import signal_names, signals_alike
+from widgets.lab.highlight import Highlight
 from widgets.lab.results import CHARTS, PICTURE
 from widgets.lab.words import held, of_job
 from workbench import simulate
@@ -115,6 +116,11 @@ def test_the_table_has_first_the_columns_that_matter(work: Waiter) -> None:
     assert all(f">{column}<" in table.text.value for column in ("Finish", "Steps", "Weight", "Model"))
     table.which.value, table.all.value = "events", False
     assert table.all.layout.display == "none", "it has few"
+    first, *rest = workbench.preset("hare_example").jobs
+    whole = workbench.preset("hare_example").replace(jobs=[first.model_copy(update={"tasks_per_round": None}), *rest])
+    table.which.value = "jobs"
+    table.show(workbench.simulate(whole, "hare"), None, Highlight(), lab._results._measured[2])
+    assert re.findall(r">(\d+(?: a task)?)</td>", table.text.value)[:3] == ["1", "1 a task", "1 a task"]
 
 
 def test_playback_shows_less_and_then_all_again(work: Waiter) -> None:
