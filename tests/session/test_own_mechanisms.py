@@ -338,6 +338,10 @@ def test_a_class_with_a_mechanism() -> None:
         ("shares", {"allocation": {"job 0": 0.5}}, "expected allocation {job: {type: share}}"),
         ("shares", {"allocation": {"job 9": {"v100": 0.5}}}, "share of job 9: got 'v100'; expected a job and a type"),
         ("shares", {"allocation": {"job 0": {"tpu": 0.5}}}, "share of job 0: got 'tpu'; expected a job and a type"),
+        ("shares", {"allocation": {"job 9": {}}}, "allocation: got 'job 9'; expected jobs that are there"),
+        ("shares", {"allocation": [1, 2]}, "expected allocation {job: {type: share}}"),
+        ("shares", {"allocation": None}, "expected allocation {job: {type: share}}"),
+        ("shares", None, "formulation mine, values: got None; expected {name: value}"),
         ("plan", {"plan": {"job 0": 1}}, "expected plan {job: {node: GPUs}}"),
         ("leases", {"leases": [["job 0", 0.0]]}, "expected leases, a list of [job, start_s, length_s]"),
         (
@@ -345,10 +349,11 @@ def test_a_class_with_a_mechanism() -> None:
             {"leases": [["job 0", math.nan, 60.0]]},
             "start of a lease of job 0: got nan; expected seconds from",
         ),
+        ("leases", {"leases": [["job 0", -1e-9, 0.0]]}, "length of a lease of job 0: got 0.0; expected seconds > 0"),
         ("order", {"tasks": [{"gpu": "n-9/0", "start_s": 0.0}]}, "expected tasks, a list of {gpu, start_s} for each"),
     ],
 )
-def test_what_a_class_with_a_mechanism_says_is_looked_at(mechanism: str, values: dict[str, Any], says: str) -> None:
+def test_what_a_class_with_a_mechanism_says_is_looked_at(mechanism: str, values: Any, says: str) -> None:
     class Mine(workbench.Formulation[Any]):
         """Values of its own."""
 

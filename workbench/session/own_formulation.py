@@ -137,8 +137,11 @@ class OwnFormulation(Formulation[Data]):
         if not built and found.solver != "none needed":
             got = Words("a base that does not solve its model as it stands")
             raise InputError(f"formulation {self.name}", got, "another base: there an algorithm of the paper decides")
-        rows = [own for own in found.values.get("allocation", {}).values() if isinstance(own, Mapping)]
-        shares = [share for own in rows for share in own.values()]
+        if not isinstance(found.values, Mapping):
+            raise InputError(f"formulation {self.name}, values", found.values, "{name: value}, what the model says")
+        allocation = found.values.get("allocation")
+        rows = allocation.values() if isinstance(allocation, Mapping) else ()
+        shares = [share for own in rows if isinstance(own, Mapping) for share in own.values()]
         nothing = (shares and not any(shares)) or found.values.get("plan") == {} or found.values.get("leases") == []
         has = "a share" if shares else "GPUs"
         idle = f"{self.name}: no job has {has}, the best by its objective ({found.sense}) is to run nothing."

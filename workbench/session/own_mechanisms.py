@@ -79,6 +79,7 @@ class SharesMechanism(Mechanism):
 def _shares(name: str, snapshot: Snapshot, allocation: Mapping[str, Mapping[str, float]]) -> Shares:
     """(jobs x types), what rounding left outside [0, 1] cut off; raises InputError for a limit that is broken."""
     for job, own in allocation.items():
+        _require(name, "allocation", job, own or job in snapshot.jobs.at, "jobs that are there")
         for kind in own:
             there = job in snapshot.jobs.at and kind in snapshot.types
             _require(name, f"share of {job}", kind, there, "a job and a type that are there")
@@ -172,7 +173,8 @@ def _placed_now(name: str, snapshot: Snapshot, leases: Sequence[Sequence[Any]]) 
     free_gpus, speeds, found = FreeGpus(snapshot.nodes), snapshot.belief.speeds(snapshot.jobs), dict[str, Assignment]()
     for job, start_s, length_s in leases:
         _require(name, "lease", job, job in snapshot.jobs.at, "a job that is there")
-        _require(name, f"start of a lease of {job}", start_s, 0 <= start_s < math.inf, "seconds from 0, from now on")
+        ahead = -TOLERANCE <= start_s < math.inf  # a solver's rounding is now
+        _require(name, f"start of a lease of {job}", start_s, ahead, "seconds from 0, from now on")
         _require(name, f"length of a lease of {job}", length_s, length_s > 0, "seconds > 0")
         if start_s > 0 or job in snapshot.leases:
             continue
@@ -194,7 +196,7 @@ MECHANISMS: Mapping[str, type[Mechanism]] = dict(
 """Those of no paper; `workbench.session.registry.mechanisms` adds what rooms declare, as Hare's does `order`."""
 
 
-def _require(name: str, what: str, value: Any, holds: bool, expected: str) -> None:
+def _require(name: str, what: str, value: Any, holds: object, expected: str) -> None:
     if not holds:
         raise InputError(f"formulation {name}, {what}", value, expected)
 
