@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.scenario.traces.slurm_dumps import HEADER as ALL
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, row, when
 from workbench.base.errors import InputError
 from workbench.scenario.traces import convert, parse_cluster
@@ -170,14 +171,15 @@ def test_a_clock_that_was_set_back_is_told_and_one_requeued_job_is_none(tmp_path
 
 
 def test_what_no_cluster_can_have_been_is_told_and_changes_none(tmp_path: Path) -> None:
-    """2 GPUs on 99 nodes, by NNodes on one; a start before the submission, which a clock that was set back makes; a
-    node that no file has; a log that is there twice."""
+    """2 GPUs on 99 nodes, by NNodes on one; a start before the submission, which a clock that was set back makes, by
+    End too; a node that no file has; a log that is there twice, once from before jobs ended."""
     ghost = row(Ran("2", 20, 30, 600, "gres/gpu:a100=2,gres/gpu=2", "ghost[01-99]"))
     early = row(Ran("3", 40, -460, 60)).replace(when(-400), when(100))
     waits = row(Ran("4", 50, 0, 0, state="PENDING")).replace(f"{when(0)}|{when(0)}", "Unknown|Unknown")
     text = dump(Ran("1", 0, 5, 600)) + "\n".join([ghost, early, waits]) + "\n"
     (tmp_path / "nodes").write_text(NODES)
-    (tmp_path / "log").write_text(text + text)
+    soon = row(Ran("2", 20, 30, 10, state="RUNNING")), waits.replace("4|", "3|", 1).replace(when(50), when(40))
+    (tmp_path / "log").write_text("\n".join([ALL, *soon, *text.splitlines()[1:], text]))
     scenario, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
     jobs = {job.name: job for job in scenario.jobs}
     assert {"job-1", "job-2", "job-3"} == {*jobs} and {node.accelerator for node in scenario.cluster.each_node} == {
@@ -186,9 +188,11 @@ def test_what_no_cluster_can_have_been_is_told_and_changes_none(tmp_path: Path) 
     assert scenario.cluster.gpus == 2 * 8 + 4 + 1 + 7 and jobs["job-2"].model == "recorded on a100"
     assert jobs["job-2"].attributes["nodes"] == 1 and "hosts" not in jobs["job-2"].attributes
     assert [jobs["job-3"].attributes[name] for name in ("eligible_s", "start_s", "end_s")] == [40, 40, 100]
+    assert jobs["job-2"].steps == 600 and [e.name for e in scenario.entities if "beside" in e.name] == ["beside job-4"]
     told = (
         "1 job on more nodes by NodeList than NNodes or its GPUs: NNodes counts, where it ran is unknown",
         "1 job started before they were eligible (a clock jumped): waited 0 s",
+        "1 job started before submission (a clock jumped): at End less the run time",
         "1 job never started in the log: slurm has them in its queue as long as that had, and starts none",
     )
     assert not {*told} - {*report.notes}
@@ -196,3 +200,15 @@ def test_what_no_cluster_can_have_been_is_told_and_changes_none(tmp_path: Path) 
     more, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
     assert more.cluster.gpus == scenario.cluster.gpus + 2
     assert "2 nodes of the log that no file has (new1 and new2) beside its 5: 2 GPUs more" in "\n".join(report.notes)
+    both = dump(Ran("1", 3600, 0, 7200), Ran("2", 5400, 7200, 60), Ran("3", 10800, 7260, 60), Ran("3", 10800, 7320, 90))
+    wide = row(Ran("4", 7400, 7500, 60, host="a[1-8]"))
+    again = dump(Ran("5", 20000, 20000, 60, state="REQUEUED"), Ran("5", 20000, 0, 0, state="PENDING"))
+    again = again.replace(f"{when(0)}|{when(0)}", "Unknown|Unknown")
+    (tmp_path / "log").write_text(f"{both}{wide}\n{both}{again}")
+    more, report = convert("sacct", tmp_path / "log")
+    assert [(job.name, job.attributes["start_s"], job.steps) for job in more.jobs] == [
+        *(("job-1", -3600, 7200), ("job-2", 3600, 60)),
+        *(("job-3 (attempt 1)", 3660, 60), ("job-3", 3720, 90), ("job-4", 3900, 60), ("job-5", 16400, 60)),
+    ]
+    assert more.cluster.gpus == 8, "where runs stay when they were, and each counts once"
+    assert "beside job-5" in {entity.name for entity in more.entities}, "it waits again"

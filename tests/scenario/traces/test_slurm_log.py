@@ -378,7 +378,7 @@ def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:
     scenario, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
     assert [job.name for job in scenario.jobs] == [f"job-{number}" for number in (1, 2, 3, 5, 6, 7, 8, 10, 11, 12, 9)]
     assert scenario.jobs[6].attributes["end_s"] == 4310, "not before it started"
-    assert scenario.jobs[2].user == "René" and scenario.jobs[3].arrival_s == 500
+    assert scenario.jobs[2].user == "René" and scenario.jobs[3].arrival_s == 400
     told = "\n".join(map(str, (*report.dropped, *report.notes)))
     for words in (
         "1 dropped: job id of an earlier row (line 6)",

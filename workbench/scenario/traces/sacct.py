@@ -99,8 +99,11 @@ TRACE = (
 )
 DATES = "is no time of 1990 to 2099 that sacct prints (YYYY-MM-DDTHH:MM:SS, with or without a zone, or seconds)"
 WAITING = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
+AGAIN = ("NODE_FAIL", "PREEMPTED", "REQUEUED")
+"""States of an attempt after which a job may wait again."""
 APART = "no GPUs, in a partition without any"
 OTHER_JOB = "another job with the id of an earlier row"
+RAN_ON = "still ran: another row of the job tells more"
 NEVER = "run time 0: it never ran"
 TICK_S = 60.0
 """Seconds past its limit for which Slurm may let a job run: it looks twice a minute (KillWait, OverTimeLimit aside)."""
@@ -147,9 +150,9 @@ def convert(
     site.settle()
     known = read_ratios(ratios) if ratios is not None else ()
     read = list(_attempts(read_log(source, log, columns), log))
-    beside = [] if cut.sample else list(_waited(log))
+    beside = [] if cut.sample else list(_waited(log, read))
     if cluster is None:
-        site.notes += observed(site, read, known_nodes, source)
+        site.notes += observed(site, [*{row.name: row for row in read}.values()], known_nodes, source)
         read, beside = (
             list(with_types(read, site)),
             [row for row in with_types(beside, site) if row.ran_on or row.may],
@@ -301,8 +304,9 @@ def _row(log: Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
     log.tell("het", "+" in job)
     facts = _facts(cells, log, known)
     where = tuple(log.read(cells, "NodeList", lambda text: hosts(given(text) or "")) or ())
-    if where and facts.get("nodes", len(where)) != len(where):
-        if 0 < gpus < len(where):
+    nodes = float(facts.get("nodes", len(where)))
+    if where and nodes != len(where):
+        if 0 < gpus < len(where) or known.get("node") == nodes < len(where):  # two against one
             log.tell("ghosts")
             where, _ = (), facts.pop("hosts", None)
         else:
@@ -323,11 +327,13 @@ def _times(log: Log, cells: Mapping[str, str], submitted_s: float, duration_s: f
     for name, at_s in (("Eligible", eligible_s), ("Start", start_s)):
         log.tell(name, at_s is None)
     if start_s is not None:
-        log.tell("start before eligible", start_s < found["eligible_s"])
         jumped = end_s is not None and end_s < max(start_s + duration_s - TICK_S, start_s)
         log.tell("ends early", jumped)
-        found["start_s"] = max(start_s, submitted_s)
-        end_s = found["start_s"] + duration_s if end_s is None or jumped or start_s < submitted_s else end_s
+        late = end_s is not None and start_s < submitted_s <= end_s - duration_s  # one of three is wrong: Start
+        log.tell("start before submission", late)
+        found["start_s"] = end_s - duration_s if late and end_s is not None else start_s
+        log.tell("start before eligible", start_s < found["eligible_s"] >= found["start_s"])
+        end_s = start_s + duration_s if end_s is None or jumped else end_s
     return found if end_s is None else {**found, "end_s": end_s}
 
 
@@ -400,7 +406,7 @@ def _attempts(rows: Iterable[TimedRow], log: Log) -> Iterator[TimedRow]:
     no earlier than the one before it ended, where both still have the first one's Submit and Eligible.
     """
     starts, comes = dict[str, dict[float, float]](), dict[tuple[object, float], float]()
-    rows = list(_of_first_jobs(list(rows), log))
+    rows = list(_of_last_export(list(_of_first_jobs(list(rows), log)), log))
     for row in rows:
         starts.setdefault(row.name, {})[row.times.get("start_s", 0.0)] = _end_s(row)
         if (array := row.facts.get("array")) in log.throttles:
@@ -422,9 +428,14 @@ def _attempts(rows: Iterable[TimedRow], log: Log) -> Iterator[TimedRow]:
         yield replace(row, name=name, arrival_s=arrival_s, times=times, facts={**row.facts, **more}) if more else row
 
 
-def _waited(log: Log) -> Iterator[TimedRow]:
+def _waited(log: Log, read: Sequence[TimedRow]) -> Iterator[TimedRow]:
     """The jobs that were eligible and never ran, each task of an array by itself; a held one (Priority 0), and one that
-    was gone before it was eligible, was not in the queue."""
+    was gone before it was eligible, was not in the queue. read: those that ran, by another row perhaps these too."""
+    began = {
+        (row.name, row.times["submit_s"]): row.times["start_s"]
+        for row in read
+        if "start_s" in row.times and row.facts["state"] not in AGAIN
+    }
     for line, cells in log.waited:
         log.line = line
         found, since_s, job = allotted(cells), timestamp(cells.get("Eligible", "")), cells["JobID"].partition("%")[0]
@@ -442,8 +453,9 @@ def _waited(log: Log) -> Iterator[TimedRow]:
         ran_on, times = tuple(kind for kind in kinds if kind != "gpu"), {"eligible_s": since_s, "end_s": until_s}
         times["submit_s"] = timestamp(cells["Submit"]) or since_s
         told = int(sum(map(float, kinds.values()))), since_s, 0.0, given(cells.get("User")), None, ran_on, None, times
-        for name in _tasks(job, log):
-            yield TimedRow(line, f"job-{name}", None, *told, facts=facts)
+        for name in (f"job-{task}" for task in _tasks(job, log)):
+            if began.get((name, times["submit_s"]), -math.inf) < since_s:
+                yield TimedRow(line, name, None, *told, facts=facts)
 
 
 def _tasks(job: str, log: Log) -> list[str]:
@@ -482,6 +494,24 @@ def _of_first_jobs(rows: list[TimedRow], log: Log) -> Iterator[TimedRow]:
             log.drops.add(OTHER_JOB, row.line)
         else:
             yield row
+
+
+def _of_last_export(rows: list[TimedRow], log: Log) -> Iterator[TimedRow]:
+    """The rows but those of jobs that still ran, of which another row tells the end or more: a log of two exports."""
+    most_s = dict[tuple[str, float], float]()
+    for row in rows:
+        key = row.name, row.times.get("start_s", 0.0)
+        most_s[key] = max(most_s.get(key, 0.0), _seen_s(row))
+    for row in rows:
+        if _seen_s(row) < most_s[row.name, row.times.get("start_s", 0.0)]:
+            log.drops.add(RAN_ON, row.line)
+        else:
+            yield row
+
+
+def _seen_s(row: TimedRow) -> float:
+    """For how long the log saw it run; infinity where it saw its end."""
+    return row.duration_s if row.facts["state"] in GOING_ON else math.inf
 
 
 def _submit_s(row: TimedRow) -> float:

@@ -230,6 +230,7 @@ def notes_of(log: Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[Ti
         (odd["earlier attempts"], "earlier attempt", "of requeued jobs, each a job of its own that ran as it did"),
         (odd["eligible before submission"], "job", "eligible before submission (a clock jumped): since submission"),
         (odd["start before eligible"], "job", "started before they were eligible (a clock jumped): waited 0 s"),
+        (odd["start before submission"], "job", "started before submission (a clock jumped): at End less the run time"),
         (odd["ends early"], "job", "ended sooner than the run time allows (a clock jumped): it counts, not End"),
         (odd["Start"] * ("Start" in log.told), "job", "began nobody knows when: there is no wait to compare"),
         (odd["Eligible"] * ("Eligible" in log.told), "job", "eligible nobody knows when: since submission"),
