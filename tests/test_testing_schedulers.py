@@ -306,17 +306,20 @@ def test_a_room_that_breaks_a_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     room = importlib.import_module("right").ROOM
     check(Mine())
     check(room)
+    [right] = room.schedulers
+    policy = right.policy
+    monkeypatch.setattr(right, "policy", lambda *given: policy(*given))  # which states nothing
+    told(room, r"right, stated .*: got None; expected the StatedProblem of right.max_min_share")
+    monkeypatch.setattr(right, "policy", policy)
     alone = replace(room, schedulers=(), explanations={})
     told(replace(alone, example="nowhere"), "room right, example: got 'nowhere'; expected one of")
     told(replace(alone, symbols={"a job": "max_min_share q"}), "symbols, a job: got 'right.max_min_share q'")
     silent = replace(room, formulations=(), symbols={})
-    [right] = silent.schedulers
     told(silent, "right, route .*: got 'right.max_min_share'; expected the name of a formulation: one of")
     monkeypatch.setattr(right, "_route", lambda knobs: Route())
     told(silent, r"right, route .*: got decisions made by model, and a route that is an algorithm")
     monkeypatch.setattr(right, "_route", lambda knobs: Route("other route", "isolated", "for a test"))
     told(replace(silent, explanations={}), "explanations: got nothing; expected a function for right")
-    policy = right.policy
     for times, expected in (
         (0.5, "shares .*where its answer is .*right.max_min_share has"),
         (3.0, "no more than are up"),

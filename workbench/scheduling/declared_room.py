@@ -150,7 +150,8 @@ class Room:
         """A name that begins with the room's: so it is found without importing every room, and is no other's."""
         found = NAME.fullmatch(name) if isinstance(name, str) else None
         if found is None or found[1] not in (None, self.name) or not (any_word or name.startswith(self.name)):
-            raise InputError(where, name, f"a name such as {self.name}.mine (small letters, digits and _)")
+            rule = "small letters, digits and _" if found is None else "it begins with the room's name"
+            raise InputError(where, name, f"a name such as {self.name}.mine ({rule})")
 
     def _check_symbols(self, where: str) -> None:
         known = {each.name for each in self.formulations}

@@ -120,7 +120,7 @@ def _wrong_route(scheduler: Scheduler, knobs: Knobs, made_by: Set[str]) -> Itera
 
 def _wrong_problems(scheduler: Scheduler, knobs: Knobs, eye: Watched, offline: Snapshot) -> list[Problem]:
     """That what it says is solved, or is the problem of a whole run, is no such thing; offline: all jobs at 0 s."""
-    problems = list[Problem]()
+    problems, route = list[Problem](), scheduler.route(knobs)
     asked: list[tuple[str, Any, str, Callable[[], Any]]] = [
         ("exact", ExactProblem, "an ExactProblem", lambda: scheduler.exact(offline, knobs, LATEST_S))
     ]
@@ -138,6 +138,9 @@ def _wrong_problems(scheduler: Scheduler, knobs: Knobs, eye: Watched, offline: S
                 raise
             if not isinstance(found, kind):
                 problems.append(Problem(at_line(where, _line(scheduler, method)), found, expected))
+            elif found is None and eye.solved and not scheduler.instead and route.kind == "same programme":
+                wanted = f"the StatedProblem of {route.formulation} that `decide` solves, or another route"
+                problems.append(Problem(at_line(where, _line(scheduler, "route")), None, wanted))
     return problems
 
 
