@@ -243,7 +243,7 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
         (Requires(), [rf"attributes \({HERE}:\d+\): got 'rank'; .* uses = {{\"attributes.rank\"}}"]),
         (
             Crowds(),
-            [rf"mine, decide, decision at .* s, game \({HERE}:\d+\): got 1 GPU on fast-0; expected at most the 0"],
+            [rf"mine, decide, at .* s, game \({HERE}:\d+\): got 1 GPU on fast-0; expected at most the 0"],
         ),
         (Both(), [r"on start_here .*: got two answers", r"answer on three jobs .*: got .*; expected a pair"]),
         (changed(stated=lambda *_: 3), [rf"mine, stated \({HERE}:\d+\): got 3; expected a StatedProblem, or None"]),

@@ -50,7 +50,8 @@ def wrong_scheduler(scheduler: Scheduler, worlds: Sequence[Scenario], formulatio
             problems = [Problem(where, named, f"the name of a formulation: {one_of(named, known)}")]
     if problems:
         return problems
-    found = once({world.name or "the scenario": _wrong_in(scheduler, world) for world in worlds}, "on")
+    told = once({world.name or "the scenario": _wrong_in(scheduler, world) for world in worlds}, "on")
+    found = [each._replace(where=each.where.replace(", decide, decision at ", ", decide, at ")) for each in told]
     lines = {method: _line(scheduler, method) for method in ("start", "decide")}
     return [each if line_in(each) else each._replace(where=at_line(each.where, lines[_method(each)])) for each in found]
 
