@@ -1,4 +1,4 @@
-"""Imports go one way, and a few habits that keep the rooms apart (DESIGN.md), read from the sources."""
+"""Imports go one way, and a few habits that keep the rooms apart (docs/architecture.md), read from the sources."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Commands[Parser]) -> None:
     """Declare the commands of this file."""
-    parser = add_command(commands, "list", "schedulers and formulations, with their knobs")
+    parser = add_command(commands, "list", "schedulers and formulations, or the knobs of one")
     parser.add_argument("name", metavar="NAME", nargs="?", help="only this one, and its knobs in full")
     parser.set_defaults(command=list_all)
 

@@ -1,4 +1,4 @@
-"""The solving layer: both solvers, both doors (Pyomo model, matrix), every error, and the traps of PAPERS.md."""
+"""The solving layer: both solvers, both doors (Pyomo model, matrix), every error, and the solvers' known traps."""
 
 import contextlib
 import importlib.metadata

@@ -1,6 +1,6 @@
 """Charts: pure functions from a run's tables to a `Drawing`, and files made of them.
 
-The outline of the schedule before a change is in `bars_in_rows`."""
+The outline of the schedule before a change is in `gantt` for its bars and in `bars_in_rows` for those of tasks."""
 
 from workbench.analysis.charts.areas import entities, logical_clusters, utilisation
 from workbench.analysis.charts.bar_charts import before_after, bound, grouped_bars, job_changes, variants
