@@ -481,5 +481,5 @@ def test_who_waits_beside_a_free_gpu_with_room_for_it_is_told_with_the_reason(mo
     assert "tune waits likewise" in said and "at once" not in said
     for whys, end in (("xyx", "tune waits: y; try-out waits: x."), ("yxx", "tune waits: x; try-out waits likewise.")):
         each = iter(whys)
-        monkeypatch.setattr(module, "_why_not", lambda slot, name, each=each: f"{name} waits: {next(each)}")
+        monkeypatch.setattr(module, "_why_not", lambda slot, name, _, each=each: f"{name} waits: {next(each)}")
         assert workbench.chain(run, "node-1/2", at=4000, again=False).summary.endswith(end), "as the one right before"

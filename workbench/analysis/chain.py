@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from workbench.analysis.explanation.compose import explained
+from workbench.analysis.explanation.compose import explained, own_statement
 from workbench.analysis.explanation.course import DOES, held_in_words, undecided
 from workbench.analysis.rows.relax_and_without import answer_with, changed, near_shares, stand_in
 from workbench.analysis.rows.stated import SolvedStatement, of_decision
@@ -167,7 +167,8 @@ def chain(
     slot = SlotAtTime(run, gpu, at)
     asked = _asked(slot, job)
     about = slot.job or asked
-    told = Explained() if not about else explained(slot.of(about))
+    statement = own_statement(run, slot.at_s) if about else None
+    told = Explained() if not about else explained(slot.of(about), statement)
     question = _Question(slot, belief) if again and about and not slot.is_down else None
     rows = () if question is None else tuple(question.rows(asked))
     otherwise, solves = ("", 0) if question is None or not asked else question.otherwise(asked)
@@ -175,7 +176,7 @@ def chain(
     links = (*first, *told.links)
     return Chain(
         run.scheduler, slot.gpu, slot.accelerator, slot.at_s, slot.job, asked,
-        _summary(slot, asked, told, rows, question), links, rows, otherwise, solves,
+        _summary(slot, asked, told, rows, question, statement), links, rows, otherwise, solves,
         None if question is None else question.weight,
     )  # fmt: skip
 
@@ -286,9 +287,8 @@ def _decisive(rows: tuple[TriedRow, ...]) -> list[TriedRow]:
     return [row for row in causes if row.what != "without it"] or causes[:1]
 
 
-def _summary(
-    slot: SlotAtTime, asked: str, explained: Explained, rows: tuple[TriedRow, ...], question: _Question | None
-) -> str:
+def _summary(slot: SlotAtTime, asked: str, explained: Explained, rows: tuple[TriedRow, ...],
+             question: _Question | None, statement: SolvedStatement | None) -> str:  # fmt: skip
     """What the GPU has, in a sentence, and after it the rest of why."""
     when, where = format_duration(slot.at_s, parts=3), f"{slot.gpu} ({slot.accelerator})"
     if slot.is_down:
@@ -306,7 +306,7 @@ def _summary(
         return f"{where} has {slot.unit} at {when}{reason}{decisive}."
     if not asked:
         return f"{where} is idle at {when}: no job that is there fits on {slot.accelerator} alone."
-    told = [_why_not(slot, name).partition(": ") for name in slot.could[:3]]
+    told = [_why_not(slot, name, statement).partition(": ") for name in slot.could[:3]]
     ends = [end for _, _, end in told]
     why, *others = (
         f"{who} likewise" if n and end and end == ends[n - 1] else f"{who}{colon}{end}"
@@ -325,15 +325,15 @@ def _in_words(row: TriedRow) -> str:
     return f"{row.says}{f' ({about})' if about else ''}" if row.says else row.row
 
 
-def _why_not(slot: SlotAtTime, name: str) -> str:
+def _why_not(slot: SlotAtTime, name: str, statement: SolvedStatement | None) -> str:
     """Why a job that could use an idle GPU has it not, as far as room tells."""
     job_at, kind = slot.of(name), slot.accelerator
     need, free = job_at.needs[kind], job_at.free[kind]
     if job_at.state in HOLDS:
-        instead = "" if kind in job_at.held_types else explained(job_at).not_on.get(kind, "")
+        instead = "" if kind in job_at.held_types else explained(job_at, statement).not_on.get(kind, "")
         runs = f"{name} {DOES[job_at.state]} on {listed(job_at.held)} ({listed(sorted(job_at.held_types))})"
         return f"{runs}, as {instead}" if instead else runs
-    told, late = explained(job_at), undecided(job_at)
+    told, late = explained(job_at, statement), undecided(job_at)
     if need > free and not late and not told.anyway:
         return f"{name} needs {counted(need, 'GPU')} of {kind} at once, and {free} {'is' if free == 1 else 'are'} left"
     return f"{name} waits: {late or told.binding}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workbench.analysis.explanation.compose import explained
+from workbench.analysis.explanation.compose import explained, own_statement
 from workbench.base.errors import InputError, counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
@@ -61,7 +61,9 @@ def one_decision(run: Run, at: float) -> OneDecision:
     links = [Link("there", f"{gangs}. The scheduler was asked, as {asked}. {SAID[row['made_by']]}")]
     if there:
         lead = jobs[next(iter(have), there[0])]
-        links += [link for link in explained(lead).links if link.step not in OF_ONE_JOB]
+        links += [
+            link for link in explained(lead, own_statement(run, call.time_s)).links if link.step not in OF_ONE_JOB
+        ]
         links += [Link("turns", _turns(run, call.number, jobs, [*have, *wait])), lead.placement()]
     went = f"GPUs go to {listed(have)}" if have else "nobody gets GPUs"
     rest = f"{', and ' if have else '; '}{listed(wait)} {'waits' if len(wait) == 1 else 'wait'}" if wait else ""

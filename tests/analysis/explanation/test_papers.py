@@ -9,6 +9,7 @@ import pytest
 
 import workbench
 from tests.analysis.explanation.explain_support import facts, scenario
+from workbench.session import replay
 
 TWO = [{"name": "one"}, {"name": "two"}]
 
@@ -247,7 +248,7 @@ def test_fifo_and_sched_homo_and_the_matchings_say_their_rule() -> None:
         assert found.state == "waiting" and rule in found.reason and found.binding, name
 
 
-def test_what_an_own_objective_decided_is_not_told_by_the_papers() -> None:
+def test_what_an_own_objective_decided_is_not_told_by_the_papers(monkeypatch: pytest.MonkeyPatch) -> None:
     @workbench.formulation("mine", base="hadar.round")
     def mine(m: Any, data: Any) -> None:
         m.total_payoff.deactivate()
@@ -282,3 +283,19 @@ def test_what_an_own_objective_decided_is_not_told_by_the_papers() -> None:
 
     told = workbench.explain(workbench.simulate("preset:hops_example", "mine", until_s=1600.0), "images", 1500.0)
     assert told.binding == 'it is in the best answer by the objective of mine, "most jobs" (most)'
+    assert "Each plan is made for the head of the queue" in told.text(), "what is true whatever the objective"
+
+    @workbench.formulation("mine", base="gavel.max_min_fairness")
+    def time_in_all(m: Any, data: Any) -> None:
+        m.worst_job.deactivate()
+        m.own = pyo.Objective(expr=sum(m.share.values()), sense=pyo.maximize, doc="time in all | 1")
+
+    run = workbench.simulate("preset:start_here", "mine", until_s=2800.0)
+    told, made = workbench.explain(run, "vision", 2700.0), list[Any]()
+    for kept in ('"time in all" (own)', "Its shares: ", "furthest behind: priority", "Limits that the shares meet: "):
+        assert kept in told.text()
+    monkeypatch.setattr(
+        replay, "simulate", lambda *given, **more: made.append(given) or workbench.simulate(*given, **more)
+    )
+    assert "is idle at 45 min" in workbench.chain(run, "fast-0/1", 2700.0, again=False).summary
+    assert len(made) == 1, "once for all jobs that it tells of"

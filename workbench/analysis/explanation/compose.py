@@ -58,11 +58,14 @@ def is_mixed(run: Run) -> bool:
     return mixes or find_explainer(run.scheduler) is None
 
 
-def explained(job_at: JobAtTime) -> Explained:
-    """What is told of a job at a time, with links also where its scheduler tells none."""
+def explained(job_at: JobAtTime, statement: SolvedStatement | None) -> Explained:
+    """What is told of a job at a time, with links also where its scheduler tells none.
+
+    statement: as `own_statement` has it.
+    """
     carrier = carried_by(job_at.run.scheduler)
     job_at = replace(job_at, elastic=is_elastic(job_at.run), mixed=is_mixed(job_at.run))
-    found = _of_its_room(job_at, _stated(job_at))
+    found = _of_its_room(job_at, statement)
     if found.links:
         return found
     order = found.order
@@ -89,7 +92,7 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
         told: dict[str, Any] = {"summary": sentences[0], "sentences": tuple(parts), "binding": ""}
         return told | {"facts": tuple(course.facts(job_at))} | _NOBODY
     name = job_at.run.scheduler
-    carrier, statement = carried_by(name), _stated(job_at)
+    carrier, statement = carried_by(name), own_statement(job_at.run, job_at.at_s)
     explained = _of_its_room(job_at, statement)
     if not job_at.recorded:
         explained = Explained(gang=explained.gang)
@@ -133,18 +136,20 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
     }
 
 
-def _stated(job_at: JobAtTime) -> SolvedStatement | None:
-    """What a session's formulation stated in the decision; None without one, or where nothing was solved by then."""
-    if not carried_by(job_at.run.scheduler) or definition_of(job_at.run) is None:
+def own_statement(run: Run, at_s: float) -> SolvedStatement | None:
+    """What a session's formulation stated in the decision of a time; None without one, or where nothing was solved by
+    then. Simulates the run again up to then."""
+    if not carried_by(run.scheduler) or definition_of(run) is None:
         return None
     try:
-        return solved(job_at.run, job_at.at_s)
+        return solved(run, at_s)
     except InputError:
         return None  # or the run cannot be made again
 
 
 def _of_its_room(job_at: JobAtTime, statement: SolvedStatement | None) -> Explained:
-    """What a scheduler's room tells of a job; of an own objective in the place of the paper's, that it decided."""
+    """What a scheduler's room tells of a job; of an own objective in the place of the paper's, that it decided, in
+    the place of what is told of the paper's."""
     explainer = find_explainer(job_at.run.scheduler, carried_by(job_at.run.scheduler))
     found = Explained() if explainer is None else explainer(job_at)
     base = None if statement is None else shipped_base(scheduler_of(job_at.run).instead)
@@ -164,7 +169,7 @@ def _of_its_room(job_at: JobAtTime, statement: SolvedStatement | None) -> Explai
     links = tuple(each._replace(text=each.text.replace(found.binding or "\0", binding)) for each in found.links)
     return replace(
         found,
-        sentences=(says,),
+        sentences=(says, *(each for each in found.sentences if f"({tag})" not in each)),
         binding=binding,
         links=(Link("objective", f"{says} Numbers of the links are the paper's."), *links) if links else (),
         not_on={kind: by_own(said, f"{best}, has it where it is") for kind, said in found.not_on.items()},
@@ -271,7 +276,7 @@ def not_faster(run: Run, job: str, at: float) -> NotFaster:
 def _not_there(job_at: JobAtTime, kind: str, free: int, nodes: Sequence[Node]) -> str:
     """Why a job has no GPUs of these nodes, of a type, of which so many are free."""
     need = job_at.needs[kind]
-    told = _of_its_room(job_at, _stated(job_at)) if job_at.recorded else Explained()
+    told = _of_its_room(job_at, own_statement(job_at.run, job_at.at_s)) if job_at.recorded else Explained()
     why = told.not_on.get(kind) or (told.binding if job_at.state == "waiting" else "")
     if free >= need:
         return why or "the scheduler chose other GPUs for it"

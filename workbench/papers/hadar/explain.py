@@ -55,9 +55,9 @@ def hadar(job_at: JobAtTime) -> Explained:
     unit = f"utility per GPU and round{after}"
     facts += [Fact(f"price of {kind}", price, unit) for kind, price in known.items()]
     sentences = [
-        "The jobs whose payoffs, utility less the price of the GPUs, add up to most have them: several small ones may "
-        "be chosen in the place of a larger one, and prices rise with every job taken. Payoffs are at the prices when "
-        "a job was chosen, and at those of the round's start for jobs that were not."
+        "The jobs whose payoffs, utility less the price of the GPUs, add up to most (8) have them: several small ones "
+        "may be chosen in the place of a larger one, and prices rise with every job taken. Payoffs are at the prices "
+        "when a job was chosen, and at those of the round's start for jobs that were not."
     ]
     if known:
         gang = job_at.spec.gpus
