@@ -14,7 +14,7 @@ from workbench.analysis import metrics
 from workbench.analysis.calibration.note import notes_under
 from workbench.analysis.run_report import run_report
 from workbench.analysis.what_if import Configuration, DensityTo, LoadTo, NodesBy, SeveralChanges, parse_change, pictures
-from workbench.analysis.what_if.ask import ask
+from workbench.analysis.what_if.ask import ask, usual_demand
 from workbench.analysis.what_if.report import wait_tables, what_if_report
 from workbench.analysis.what_if.site_changes import LIMITS, SET, chosen, date_of
 from workbench.analysis.what_if.words import OF_CALIBRATION, amount, surprising, waited
@@ -432,6 +432,8 @@ def test_of_a_log_answers_show_more_demand_too_and_new_nodes_have_names_of_their
     assert names == ["a-1", "a-2", "x-more-1", "x-more-3", "b-0"]
     other = [node.name for node in after("nodes x=+1 and nodes x=+2x8", known).cluster.each_node]
     assert other == ["a-1", "a-2", "x-more-1", "b-0", "x-more+-0", "x-more+-1"]
+    many = [known.jobs[0].model_copy(update={"name": f"j{number}"}) for number in range(15_001)]
+    assert usual_demand(known.replace(jobs=many), "slurm") == ()  # three times a long log's runs
     assert ask(known, "slurm", "without a-1").demand == (110, 125) and ask(known, "las", "without a-1").demand == ()
     workbench.simulate(known, "slurm").save(tmp_path / "run")
     asked = ["report", str(tmp_path / "run"), "--change", "without a-1", "--seeds", "0", "-o", str(tmp_path / "a.html")]

@@ -158,8 +158,10 @@ def usual_seeds(scenario: Scenario, scheduler: str, seed: int) -> tuple[int, ...
 
 
 def usual_demand(scenario: Scenario, scheduler: str) -> tuple[float, ...]:
-    """Percent of the jobs with which a question is asked too where nobody says: of a log under Slurm 110 and 125."""
-    return (110.0, 125.0) if scheduler == SLURM and scenario.recorded is not None else ()
+    """Percent of the jobs with which a question is asked too where nobody says: of a log under Slurm 110 and 125, but
+    of one so long that `calibrate` has one phase none: three times its runs would take minutes."""
+    short = scenario.recorded is not None and usual_phases(len(scenario.jobs)) > 1
+    return (110.0, 125.0) if scheduler == SLURM and short else ()
 
 
 def _detail(side: Configuration) -> int | None:
@@ -290,8 +292,8 @@ def what_if(
     not 0), or of more than 15,000 jobs the seed alone differs.
     level: of the confidence intervals; belief: of both sides, as for `workbench.compare`; until_s: as for
     `workbench.simulate`; demand: both sides also with so many percent of the jobs in the same time, by default
-    (110, 125) of a log under Slurm, which takes three times as long, and () else; workers: how many; on_run: called
-    with the number of runs made and of all.
+    (110, 125) of a log of at most 15,000 jobs under Slurm, which takes three times as long, and () else; workers: how
+    many; on_run: called with the number of runs made and of all.
 
     Raises InputError and ScenarioError for what cannot be changed or run, and the error of the first run that failed.
     """
