@@ -327,7 +327,6 @@ def event_by_event(
         peers=peers,
         lean=lambda jobs: lean_fifo(jobs, 64),
         most_lean=most_lean,
-        bounded=most_lean is not None,
         peak_mb=PEAK_MB,
     )
 
