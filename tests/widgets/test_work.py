@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import psutil
@@ -23,8 +25,9 @@ import workbench
 from tests.widgets.lab.support import until
 from widgets.parts import startup
 from widgets.work.process import ProcessWork
-from widgets.work.thread import ThreadWork
+from widgets.work.thread import ThreadWork, aside
 from widgets.work.workplace import Message
+from workbench.base.errors import InputError
 from workbench.scenario.presets import preset
 
 # Answers at once what the real process answers after work: {"kind", "tag", "sleep", "do"}.
@@ -407,3 +410,27 @@ def test_a_subshell_answers_what_is_cancelled_and_ends_whatever_is_left_in_it(mo
 
     for broken in (False, True):
         asyncio.run(story(broken))
+
+
+def test_work_aside_tells_answers_stated_failures_and_mistakes(capsys: Any) -> None:
+    heard: list[Any] = []
+    told = threading.Event()
+
+    def hear(answer: Any) -> None:
+        heard.append(answer)
+        told.set()
+
+    def mistake() -> int:
+        raise ZeroDivisionError("by hand")
+
+    def stated() -> int:
+        raise InputError("a", 1, "2")
+
+    ours = FunctionType(mistake.__code__, {"__name__": "widgets.work", "__builtins__": __builtins__})
+    for work in (lambda: 7, stated, mistake, ours):
+        told.clear()
+        aside(work, hear)
+        assert told.wait(10)
+    assert heard[0] == 7 and isinstance(heard[1], InputError)
+    assert re.fullmatch(r"lab \(.*test_work.py:\d+\): got .*by hand; expected no mistake in its code", str(heard[2]))
+    assert "report it" in str(heard[3]) and capsys.readouterr().err.count("Traceback") == 1

@@ -7,7 +7,6 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import pandas as pd
@@ -542,32 +541,6 @@ def test_a_knob_to_change_begins_at_what_it_is_today(panel: WhatIfLab) -> None:
     panel._form.kind.value = "load"
     panel._form.kind.value = "knob"
     assert panel.change == KnobTo("round_s", 600.0)
-
-
-def test_work_aside_tells_answers_stated_failures_and_mistakes(capsys: Any) -> None:
-    import threading
-
-    heard: list[Any] = []
-    told = threading.Event()
-
-    def hear(answer: Any) -> None:
-        heard.append(answer)
-        told.set()
-
-    def mistake() -> int:
-        raise ZeroDivisionError("by hand")
-
-    def stated() -> int:
-        raise InputError("a", 1, "2")
-
-    ours = FunctionType(mistake.__code__, {"__name__": "widgets.what_if_lab", "__builtins__": __builtins__})
-    for work in (lambda: 7, stated, mistake, ours):
-        told.clear()
-        lab.aside(work, hear)
-        assert told.wait(10)
-    assert heard[0] == 7 and isinstance(heard[1], InputError)
-    assert re.fullmatch(r"lab \(.*test_lab.py:\d+\): got .*by hand; expected no mistake in its code", str(heard[2]))
-    assert "report it" in str(heard[3]) and capsys.readouterr().err.count("Traceback") == 1
 
 
 def test_a_log_is_calibrated_beside_todays_scheduler(panel: WhatIfLab, tmp_path: Path) -> None:
