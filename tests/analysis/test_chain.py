@@ -14,6 +14,7 @@ import pytest
 import workbench
 from tests.simulation.support import make
 from workbench.analysis import chain as module
+from workbench.analysis import decided_anew
 from workbench.analysis.chain import Chain
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority import PolicyAnswer, picking
@@ -86,7 +87,7 @@ def test_the_row_that_keeps_a_job_waiting_would_let_it_run(monkeypatch: pytest.M
     run = run_of(FAIR)
     found = module.decisive_row(run, "vision", 972.0)
     assert found is not None and found.row == "epigraph[game]"
-    tried = module._Question._with
+    tried = decided_anew.DecidedAnew._with
 
     def unkept(asked: Any, statement: Any, row: str, by: float, near: bool = True) -> SlotAtTime | None:
         if near:
@@ -94,7 +95,7 @@ def test_the_row_that_keeps_a_job_waiting_would_let_it_run(monkeypatch: pytest.M
         raise InputError("row", row, "an answer of the solver that a run can keep")
 
     with monkeypatch.context() as patched:
-        patched.setattr(module._Question, "_with", unkept)
+        patched.setattr(decided_anew.DecidedAnew, "_with", unkept)
         assert module.decisive_row(run, "vision", 972.0) == found, "the nearest answer can be kept"
     assert "taken away from 12 min on, and the problem solved again, vision would run on 2 v100 of f" in found.text
     own = module.decisive_row(workbench.simulate("preset:gavel_example", FAIR), "job 0", 360.0)
@@ -143,13 +144,13 @@ def test_the_v100_that_stands_idle_at_45_min() -> None:
 
 def test_what_would_make_it_run_is_where_it_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """A little above the weight that is named, which was tried itself, vision is there, a little below it is not."""
-    shown, tried = module.shown_with, set()
+    shown, tried = decided_anew.shown_with, set()
 
     def noted(since: int, job: str, name: str, factor: float):
         tried.add(factor)
         return shown(since, job, name, factor)
 
-    monkeypatch.setattr(module, "shown_with", noted)
+    monkeypatch.setattr(decided_anew, "shown_with", noted)
     found = workbench.chain(run_of(FAIR), "fast-0/1", 2700.0)
     assert found.weight in tried
     assert found.otherwise == (
@@ -302,7 +303,7 @@ def test_hares_chain_has_the_time_that_a_task_takes() -> None:
 @pytest.mark.parametrize("scheduler", ["hadar", "hare", "chronus"])
 def test_what_would_make_it_run_is_asked_twelve_times_at_most(scheduler: str, monkeypatch) -> None:
     asked = []
-    monkeypatch.setattr(module, "replay", lambda *args, **more: asked.append(more) or replay(*args, **more))
+    monkeypatch.setattr(decided_anew, "replay", lambda *args, **more: asked.append(more) or replay(*args, **more))
     found = workbench.chain(run_of(scheduler), "slow-0/0", 2700.0)
     assert found.solves == len(asked) - 1 <= 12  # the first is the run itself
     tried = {"hadar": "1, 50 or 90 % of its price; ", "hare": "% of its steps left", "chronus": "times its wait"}
@@ -342,9 +343,10 @@ def test_rows_of_a_new_model_that_no_run_can_do_without_are_told(monkeypatch: py
 
     run = workbench.simulate("preset:start_here", "all_of_it", until_s=4000.0)
     verdicts = {row.row: (row.verdict, row.what) for row in workbench.chain(run, "fast-0/0", 3000.0).rows}
-    assert verdicts["time[game]"] == ("binding, not decisive", module.UNKEPT)
+    assert verdicts["time[game]"] == ("binding, not decisive", decided_anew.UNKEPT)
     assert not any("not tried" in said for said in verdicts.values())
-    monkeypatch.setattr(module, "MOST_ROWS", 0)
+    for each in (module, decided_anew):
+        monkeypatch.setattr(each, "MOST_ROWS", 0)
     none = workbench.chain(run, "fast-0/0", 3000.0)
     assert {(row.verdict, row.what) for row in none.rows} == {("binding, not decisive", "not tried")}
     assert {fact.value for fact in none.links[0].facts} == {"binding, not decisive as far as is known: not tried"}
@@ -368,7 +370,7 @@ def test_deadlines_are_asked_of_who_is_told_them_and_only_no_answer_counts_as_no
             raise InputError("snapshot", 3, "another")
         return replay(*given, **more)
 
-    monkeypatch.setattr(module, "replay", broken)
+    monkeypatch.setattr(decided_anew, "replay", broken)
     with pytest.raises(InputError, match="snapshot"):
         workbench.chain(run, "n-0/0", 2700.0)
 
@@ -378,7 +380,7 @@ def test_rows_of_a_run_that_was_made_otherwise_are_tried() -> None:
     scenario = make([{"steps": 3600.0} for _ in range(60)], gpus=20)
     run = workbench.simulate(scenario, FAIR, until_s=2000.0)
     found = workbench.chain(run, "n-0/3", 1000.0)
-    assert {row.verdict for row in found.rows[: module.MOST_ROWS]} <= TRIED
+    assert {row.verdict for row in found.rows[: decided_anew.MOST_ROWS]} <= TRIED
     assert "None was tried" not in found.links[0].text
 
 
@@ -389,10 +391,10 @@ def test_rows_and_waits_of_hops_are_tried() -> None:
     found = workbench.chain(run_of("hops"), "fast-0/0", 2500.0)
     for each in (found, own):
         assert (each.job, each.causes) == ("translation", ())
-        assert (each.rows[0].row, each.rows[0].what) == ("one_configuration[translation]", module.UNKEPT)
+        assert (each.rows[0].row, each.rows[0].what) == ("one_configuration[translation]", decided_anew.UNKEPT)
     workbench.formulation("mine", base="hadar.round")(lambda m, data: None)
     hadars = workbench.chain(workbench.simulate("preset:hadar_example", "mine", until_s=200.0), "v100-0/0", 100.0)
-    assert {row.row: row.what for row in hadars.rows}["capacity[v100]"] == module.UNKEPT
+    assert {row.row: row.what for row in hadars.rows}["capacity[v100]"] == decided_anew.UNKEPT
     assert found.otherwise.startswith("vision would have both v100 then had it waited 1 h 2 min in place of 5 min")
     still = workbench.chain(run_of("hops"), "fast-0/0", 950.0)
     assert {row.verdict for row in still.rows} <= TRIED - {"cause"}

@@ -25,7 +25,8 @@ from widgets.parts.one_in_sight import OneInSight
 from widgets.parts.row_list import RowList
 from widgets.work.drawing_pace import LaterSteps
 from widgets.work.thread import aside
-from workbench.analysis.chain import UNTRIED, DecisiveRow, TriedRow, decisive_row
+from workbench.analysis.chain import DecisiveRow, decisive_row
+from workbench.analysis.decided_anew import UNTRIED, TriedRow
 from workbench.analysis.rows.edit import Edit, NumberEdit, RowEdit, gpus_of, jobs_of, numbers_of
 from workbench.analysis.rows.relax_and_without import RowChange
 from workbench.analysis.rows.stated import SolvedStatement
