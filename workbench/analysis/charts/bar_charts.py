@@ -16,7 +16,7 @@ import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.bars_in_rows import ROW_PX, row_layers, row_scale, row_texts
-from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
+from workbench.analysis.charts.drawing import Drawing, drawn, faded, marks, message, message_layer, unchecked
 from workbench.analysis.metrics.declared import MARK, clearly_best
 from workbench.base.errors import InputError, counted
 from workbench.base.labels import with_unit
@@ -391,7 +391,7 @@ def job_changes(jobs: pd.DataFrame, *, title: str = "Job by job") -> Drawing:
                 scale=alt.Scale(domain=list(sides), range=[SOONER, LATER]),
                 legend=alt.Legend(orient="top"),
             ),
-            opacity=alt.condition("!selected || datum.job === selected", alt.value(1.0), alt.value(theme.FADED)),
+            opacity=faded(),
             tooltip=[
                 alt.Tooltip("job:N", title="Job"),
                 alt.Tooltip("difference:Q", title=f"Difference ({unit.name})", format="+.3~f"),

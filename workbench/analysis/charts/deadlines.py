@@ -31,6 +31,7 @@ from workbench.analysis.charts.drawing import (
     Layer,
     begun,
     composed,
+    faded,
     lit_rounds,
     marks,
     message,
@@ -261,7 +262,7 @@ def _chart(
     bars, marked: the kinds that the keys name; still_open: some deadline is not reached in the end.
     """
     of_none = "!isArray(selected) && !indata('lives', 'job', selected)"  # a job without deadlines has no row
-    opacity = alt.condition(f"({of_none}) || {SELECTED}", alt.value(1), alt.value(theme.FADED))
+    opacity = faded(f"({of_none}) || {SELECTED}")
     chart = composed(
         _axis(unit, rows),
         *_boundaries(),

@@ -162,6 +162,11 @@ def marks(name: str) -> Marks:
     return Marks(alt.NamedData(name))
 
 
+def faded(chosen: str = "!selected || datum.job === selected") -> Any:
+    """The opacity that fades all but what is chosen: by default the selected job, or all where none is."""
+    return alt.condition(chosen, alt.value(1), alt.value(theme.FADED))
+
+
 def message_layer() -> Layer:
     """Text in the middle of the plot, from the data set `message` (columns text)."""
     middle = {"x": alt.value(alt.ExprRef("width / 2")), "y": alt.value(alt.ExprRef("height / 2"))}

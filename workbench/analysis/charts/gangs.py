@@ -7,7 +7,7 @@ import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.bars_in_rows import MOST_ROWS, row_bars, row_layers, row_px, row_texts
-from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
+from workbench.analysis.charts.drawing import Drawing, drawn, faded, marks, message, message_layer, unchecked
 from workbench.analysis.charts.series import latest
 from workbench.base.rounding import short_number
 from workbench.scenario.cluster import Cluster
@@ -50,7 +50,7 @@ def gangs(table: pd.DataFrame, *, cluster: Cluster, title: str = "GPUs of each j
     high = bars.groupby("job")["gpus"].cumsum()
     bars = bars.assign(row=bars["job"].map(row), low=high - bars["gpus"], high=high)
     colours = theme.type_colours(cluster.types)
-    opacity = alt.condition("!selected || datum.job === selected", alt.value(1), alt.value(theme.FADED))
+    opacity = faded()
     bar = row_bars(
         marks("bars"),
         len(names),

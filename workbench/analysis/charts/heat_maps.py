@@ -11,7 +11,7 @@ import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.bars_in_rows import row_px, row_scale, row_texts
-from workbench.analysis.charts.drawing import Drawing, Marks, drawn, marks, message, message_layer, unchecked
+from workbench.analysis.charts.drawing import Drawing, Marks, drawn, faded, marks, message, message_layer, unchecked
 from workbench.scheduling.decision import PlacedType
 from workbench.simulation.schema import GAIN_OF
 
@@ -105,7 +105,7 @@ def allocation(
     frame["total"] = frame["row"].map(sums)
     across, down = max(len(columns), 1), max(len(rows), 1)
     chosen = "!selected || datum.job === selected || datum.with_job === selected"
-    opacity = alt.condition(chosen, alt.value(1), alt.value(theme.FADED))
+    opacity = faded(chosen)
     number = (
         marks("cells")
         .transform_filter("datum.text")
@@ -311,7 +311,7 @@ def _subtitle(framed: bool, rows: int) -> str:
 
 def _layers(rows: int, columns: int, most: float) -> list[Any]:
     """Cells with their numbers, frames, and the names of rows and columns."""
-    opacity = alt.condition("!selected || datum.job === selected", alt.value(1), alt.value(theme.FADED))
+    opacity = faded()
     across = alt.Scale(domain=[0, max(columns, 1)], nice=False)
     sides = {"x": alt.X("column:Q", scale=across, axis=None), "y": alt.Y("row:Q", scale=row_scale(rows), axis=None)}
     ends = {"x2": "x1:Q", "y2": "y1:Q"}

@@ -9,7 +9,7 @@ import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.deadlines import SECONDS_EQUAL
-from workbench.analysis.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer, unchecked
+from workbench.analysis.charts.drawing import Drawing, Layer, drawn, faded, marks, message, message_layer, unchecked
 from workbench.base.errors import counted
 from workbench.scenario.rewards import LOWEST
 
@@ -191,7 +191,7 @@ def _points(points: pd.DataFrame, x: alt.X, y: alt.Y) -> Layer:
             fill=alt.Fill("outcome:N", title=None, scale=alt.Scale(domain=kinds, range=colours), legend=legend),
             shape=alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=kinds, range=shapes), legend=legend),
             stroke=alt.value(theme.INK),
-            opacity=alt.condition("!selected || datum.job === selected", alt.value(1), alt.value(theme.FADED)),
+            opacity=faded(),
             tooltip=[
                 alt.Tooltip(f"{'job' if 'job' in points else 'line'}:N", title="Job"),
                 alt.Tooltip("x:Q", title="Done at", format=".3~r"),

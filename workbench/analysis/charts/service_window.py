@@ -8,7 +8,7 @@ import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.bars_in_rows import MOST_ROWS, present, row_bars, row_layers, row_px, row_texts
-from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
+from workbench.analysis.charts.drawing import Drawing, drawn, faded, marks, message, message_layer, unchecked
 from workbench.analysis.charts.series import latest
 
 INSIDE, LATER, LET_IN, OUTSIDE = "service window", "window of a later plan", "let in onto fragments", "outside"
@@ -40,7 +40,7 @@ def service_window(queue: pd.DataFrame, *, gpus: int, title: str = "Service wind
         ],
         "Latency ratio": [f"{ratio:.3g}" for ratio in shown["latency_ratio"]],
     }
-    opacity = alt.condition("!selected || datum.job === selected", alt.value(1), alt.value(theme.FADED))
+    opacity = faded()
     bar = row_bars(
         marks("bars"),
         rows,

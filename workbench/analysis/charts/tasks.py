@@ -29,6 +29,7 @@ from workbench.analysis.charts.drawing import (
     Layer,
     begun,
     composed,
+    faded,
     lit_rounds,
     marks,
     message,
@@ -329,7 +330,7 @@ def _switch_layers(unit: theme.TimeUnit) -> list[Layer]:
             y1="datum.row + 0.76",
         )
     )
-    opacity = alt.condition(SELECTED, alt.value(1), alt.value(theme.FADED))
+    opacity = faded(SELECTED)
     strip = switched.mark_rect(fill=theme.INK, clip=True).encode(
         x=alt.X("x0:Q"), x2="x1:Q", y=alt.Y("y0:Q"), y2="y1:Q", opacity=opacity
     )
@@ -352,7 +353,7 @@ def _switch_layers(unit: theme.TimeUnit) -> list[Layer]:
 
 def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded: bool, *, legend: bool) -> list[Layer]:
     """From the back to the front: axes, computing, synchronising, barriers, names, lines of who waits."""
-    opacity = alt.condition(SELECTED, alt.value(1), alt.value(theme.FADED))
+    opacity = faded(SELECTED)
     hover = alt.selection_point(name="hover", on="pointerover", clear="pointerout", fields=["id"], empty=False)
     computing, synchronising, name = _task_layers(rows, unit, colour, opacity, hover, legend=legend)
     barrier, waits = _barriers(unit, crowded, opacity), _waits(unit, hover)
