@@ -184,9 +184,8 @@ class Editors:
         self._base: dict[str, Any] = {"cluster": {}}
         self._names: dict[str, dict[int, str]] = {}
         self._kept: tuple[dict[str, Any], Scenario] | None = None  # what was read last, and from what
-        self._right: dict[
-            str, dict[int, TableRow]
-        ] = {}  # rows by their numbers, wrong cells as they were when right last
+        # Rows by their numbers, wrong cells as they were when right last.
+        self._right: dict[str, dict[int, TableRow]] = {}
         self._but_wrong = False
         self.left_out = ""
 
