@@ -7,6 +7,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -85,8 +86,8 @@ def _run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     """Exit code 1 if something comes out otherwise or cannot be computed, as without the authors' files; what comes out
     the same is noted with the commit of today, at which it is not computed again."""
-    results, at, wrong = KeptResults(args.out), commit(), 0
-    done, made = set(results.notes().itertuples(index=False, name=None)), dict[Cell, pd.DataFrame]()
+    results, at, wrong, computed = KeptResults(args.out), commit(), 0, cache(compute)
+    done = set(results.notes().itertuples(index=False, name=None))
     cells = {name: kept_cells(name, results) for name in chosen(tuple(args.names))}
     for name in (name for name, found in cells.items() if not found and args.names):
         sys.stdout.write(f"{name}: not checked, nothing is kept of it\n")
@@ -96,10 +97,9 @@ def _check(args: argparse.Namespace) -> int:
             continue
         kept = results.read(cell.name).query("size == @cell.size and seed == @cell.seed")
         try:
-            again = made[one] if (one := cell._replace(commit="")) in made else made.setdefault(one, compute(cell))
-            found = otherwise(*(_not_timed(cell.name, each) for each in (kept, again))) + _turned(
-                cell.name, kept, again
-            )
+            again = computed(cell._replace(commit=""))  # once for all commits
+            found = otherwise(*(_not_timed(cell.name, each) for each in (kept, again)))
+            found += _turned(cell.name, kept, again)
         except WorkbenchError as error:
             wrong, told = wrong + 1, f"not computed: {error}"
         else:

@@ -446,12 +446,18 @@ def test_a_time_of_another_machine_is_not_held_against_this_one(
     assert figure.is_timed("plan, 128 GPUs, gap 1%") and not figure.is_timed("jobs in the window, of 2000")
 
 
-def test_a_seed_with_measures_of_two_commits_is_computed_once_for_both(tmp_path: Path) -> None:
+def test_a_seed_with_measures_of_two_commits_is_computed_once_for_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not the quicker one of the commit that all seeds have."""
     kept, rows = KeptResults(tmp_path), cells({"a": [1.0], "b": [2.0]}).assign(cpu_s=[9.0, 9.0], commit=["old", "new"])
     for seed, commit_ in ((0, "old"), (1, "new")):
         kept.add("gavel.fig1b", rows.assign(seed=seed, commit=[commit_, "new"], cpu_s=9.0 - seed))
     assert [cell[1:] for cell in runner.kept_cells("gavel.fig1b", kept)] == [("s", 0, "old"), ("s", 0, "new")]
+    computed: list[runner.Cell] = []
+    monkeypatch.setattr("reproduction.__main__.compute", lambda cell: computed.append(cell) or rows)
+    assert main(["check", "gavel.fig1b", "--out", str(tmp_path)]) == 0 and len(computed) == 1
+    assert sorted(kept.notes()["commit"]) == ["new", "old"]
 
 
 def test_a_measure_that_is_new_or_gone_differs() -> None:
