@@ -50,8 +50,6 @@ class Conflict:
 
     def sentence(self) -> str:
         """In words, for the message of an error."""
-        if not self.rows:
-            return "the limits of the variables alone leave no point"
         shown = "; ".join(f"{name}: {text}" for name, text in self.rows[:MOST_NAMED])
         left = len(self.rows) - MOST_NAMED
         more = f"; and {left} more" if left > 0 else ""
@@ -115,22 +113,19 @@ def conflict_of(model: pyo.ConcreteModel, solver: Solver | None = None) -> Confl
         return None
     numbers, minimal = found
     rows = [_row(compiled.rows[number]) for number in numbers]
-    return Conflict(tuple(rows or _crossed(compiled)), minimal)
+    return Conflict(tuple(rows or [_crossed(compiled)]), minimal)
 
 
-def _crossed(compiled: Compiled) -> list[Row]:
-    """The first variable that has no value within its own limits; none where that is not why they leave no point."""
+def _crossed(compiled: Compiled) -> Row:
+    """The variable whose own limits leave it no value, where they alone leave no point."""
     programme = compiled.programme
     lower, upper = programme.lower, programme.upper
     if programme.integer is not None:
         lower = np.where(programme.integer, np.ceil(lower - PROVEN), lower)
         upper = np.where(programme.integer, np.floor(upper + PROVEN), upper)
-    first = np.flatnonzero(lower > upper)[:1].tolist()
-    limits = zip(programme.lower[first].tolist(), programme.upper[first].tolist(), strict=True)
-    names = (str(compiled.columns[column].name) for column in first)
-    return [
-        Row(name, f"at least {low:g} and at most {high:g}") for name, (low, high) in zip(names, limits, strict=True)
-    ]
+    at = int(np.argmax(lower - upper))
+    text = f"at least {programme.lower[at]:g} and at most {programme.upper[at]:g}"
+    return Row(str(compiled.columns[at].name), text)
 
 
 def explained(
