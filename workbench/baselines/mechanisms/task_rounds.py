@@ -111,9 +111,9 @@ class BelievedTimes:
 class RoundsLeft(NamedTuple):
     """The tasks of a job that have not started.
 
-    steps_each: k; division: all its rounds; first_round: the first that
-    is left, and open_tasks: those of its tasks that have not started. None starts before arrival_s; the rest of the
-    first round has synchronised at barrier_s, 0 if none of it has started.
+    steps_each: k; division: all its rounds; first_round: the first that is left, and open_tasks: those of its tasks
+    that have not started. None starts before arrival_s; the rest of the first round has synchronised at barrier_s, 0 if
+    none of it has started.
     """
 
     job: Job

@@ -36,8 +36,6 @@ TOLD |= {"SubmitLine": "SubmitLine (dependencies, --nice, --nodelist)"}
 """Columns without which waits, limits or dependencies are not known, in words."""
 MOST_TASKS = 20
 """Of an array that waits: backfill looks at no more (bf_max_job_array_resv)."""
-
-
 Found = TypeVar("Found")
 
 
@@ -217,11 +215,7 @@ def notes_of(log: Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[Ti
         (odd["held to a type"], "job", "asked for no type, wait for the one where they ran: longer (--ratios)"),
         (waited, "job", "never started in the log: slurm has them in its queue as long as that had, and starts none"),
         (odd["tasks"], "task", f"of arrays that never started beyond the first {MOST_TASKS} of each: not in it"),
-        (
-            odd["cut arrays"],
-            "array",
-            "never started whose list of tasks sacct cut (`...`): those it names are in it",
-        ),
+        (odd["cut arrays"], "array", "never started whose list of tasks sacct cut (`...`): those it names are in it"),
         (odd["unread arrays"], "array", "never started with tasks that cannot be read: these are not in it"),
         (elsewhere, "job", "on nodes that are left out: slurm counts them in limits and fair share as they ran"),
         (odd["partitions"], "job", "named several partitions: held to the one where they ran"),
