@@ -19,7 +19,7 @@ Asked = ParamSpec("Asked")
 MOST, MOST_OF_OURS = 120, 500
 """Characters of a value that a message shows: of a user's, and of one in our own words."""
 MOST_NAMES, MOST_BESIDE = 32, 16
-"""Names that a message lists in full."""
+"""Names that a message lists in full, and beside the nearest."""
 
 
 class Words(str):
