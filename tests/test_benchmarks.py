@@ -52,10 +52,10 @@ def test_an_allocation_is_measured_at_its_smallest_size(case, monkeypatch):
 def test_days_of_a_slurm_site_are_six_pairs_of_runs(monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     asked = []
-    monkeypatch.setattr(WhatIfQuestion, "requests", lambda question: asked.append(len(question.sides)) or 1 / 0)
+    monkeypatch.setattr(WhatIfQuestion, "requests", lambda question: asked.append(question) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         slurm_month(60)()
-    assert asked == [2]
+    assert [(len(question.sides), len(question.seeds)) for question in asked] == [(2, 6)]
 
 
 def test_a_row_has_what_it_may_cost_what_it_grows_by_and_what_a_peer_needs():
