@@ -128,10 +128,9 @@ class Recorder:
                     column[row] += more
                 return row
         self._changed.update(jobs)
-        name, second = "" if unit is None else unit_name(unit), jobs[1] if len(jobs) > 1 else ""
-        self._intervals.fresh += (
-            slots, name, jobs[0] if jobs else "", second, kind, start_s, end_s, steps[0], steps[1]
-        )  # fmt: skip
+        name = "" if unit is None else unit_name(unit)
+        first, second = jobs[0] if jobs else "", jobs[1] if len(jobs) > 1 else ""
+        self._intervals.fresh += (slots, name, first, second, kind, start_s, end_s, steps[0], steps[1])
         number = self._entries
         self._entries = number + 1
         if not number % FOLD:
