@@ -176,15 +176,16 @@ def test_what_no_cluster_can_have_been_is_told_and_changes_none(tmp_path: Path) 
     ghost = row(Ran("2", 20, 30, 600, "gres/gpu:a100=2,gres/gpu=2", "ghost[01-99]"))
     early = row(Ran("3", 40, -460, 60)).replace(when(-400), when(100))
     waits = row(Ran("4", 50, 0, 0, state="PENDING")).replace(f"{when(0)}|{when(0)}", "Unknown|Unknown")
-    text = dump(Ran("1", 0, 5, 600)) + "\n".join([ghost, early, waits]) + "\n"
+    later = row(Ran("5", 45, -460, 60)).replace(when(-400), when(200))
+    text = dump(Ran("1", 0, 5, 600)) + "\n".join([ghost, early, waits, later]) + "\n"
     (tmp_path / "nodes").write_text(NODES)
     soon = row(Ran("2", 20, 30, 10, state="RUNNING")), waits.replace("4|", "3|", 1).replace(when(50), when(40))
     (tmp_path / "log").write_text("\n".join([ALL, *soon, *text.splitlines()[1:], text]))
     scenario, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
     jobs = {job.name: job for job in scenario.jobs}
-    assert {"job-1", "job-2", "job-3"} == {*jobs} and {node.accelerator for node in scenario.cluster.each_node} == {
-        *("a100", "v100", "a100_1g.5gb")
-    }
+    assert {"job-1", "job-2", "job-3", "job-5"} == {*jobs} and {
+        node.accelerator for node in scenario.cluster.each_node
+    } == {*("a100", "v100", "a100_1g.5gb")}
     assert scenario.cluster.gpus == 2 * 8 + 4 + 1 + 7 and jobs["job-2"].model == "recorded on a100"
     assert jobs["job-2"].attributes["nodes"] == 1 and "hosts" not in jobs["job-2"].attributes
     assert [jobs["job-3"].attributes[name] for name in ("eligible_s", "start_s", "end_s")] == [40, 40, 100]
@@ -192,14 +193,16 @@ def test_what_no_cluster_can_have_been_is_told_and_changes_none(tmp_path: Path) 
     told = (
         "1 job on more nodes by NodeList than NNodes or its GPUs: NNodes counts, where it ran is unknown",
         "1 job started before they were eligible (a clock jumped): waited 0 s",
-        "1 job started before submission (a clock jumped): at End less the run time",
+        "2 jobs started before submission (a clock jumped): at End less the run time",
         "1 job never started in the log: slurm has them in its queue as long as that had, and starts none",
     )
     assert not {*told} - {*report.notes}
     (tmp_path / "log").write_text(text.replace("ghost[01-99]", "new[1-2]").replace("|1|new", "|2|new"))
     more, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
     assert more.cluster.gpus == scenario.cluster.gpus + 2
-    assert "2 nodes of the log that no file has (new1 and new2) beside its 5: 2 GPUs more" in "\n".join(report.notes)
+    told = "\n".join(report.notes)
+    assert "2 nodes of the log that no file has (new1 and new2) beside its 5: 2 GPUs more" in told
+    assert "no file says how many" not in told
     both = dump(Ran("1", 3600, 0, 7200), Ran("2", 5400, 7200, 60), Ran("3", 10800, 7260, 60), Ran("3", 10800, 7320, 90))
     wide = row(Ran("4", 7400, 7500, 60, host="a[1-8]"))
     again = dump(Ran("5", 20000, 20000, 60, state="REQUEUED"), Ran("5", 20000, 0, 0, state="PENDING"))
