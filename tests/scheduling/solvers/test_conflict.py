@@ -140,7 +140,7 @@ def test_limits_of_variables_alone_are_no_rows() -> None:
     whole = replace(programme(0, True), lower=np.full(4, 0.4), upper=np.full(4, 0.6))
     assert conflict_rows(whole) == ([], True)
     m = pyo.ConcreteModel("narrow")
-    m.free = pyo.Var(bounds=(0, None))
+    m.free = pyo.Var(bounds=(0.4, 0.5))
     m.x = pyo.Var(bounds=(0.4, 0.6), domain=pyo.Integers)
     m.row = pyo.Constraint(expr=m.free + m.x <= 5)
     m.any = pyo.Objective(expr=m.x)

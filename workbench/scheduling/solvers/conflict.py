@@ -119,11 +119,8 @@ def conflict_of(model: pyo.ConcreteModel, solver: Solver | None = None) -> Confl
 def _crossed(compiled: Compiled) -> Row:
     """The variable whose own limits leave it no value, where they alone leave no point."""
     programme = compiled.programme
-    lower, upper = programme.lower, programme.upper
-    if programme.integer is not None:
-        lower = np.where(programme.integer, np.ceil(lower - PROVEN), lower)
-        upper = np.where(programme.integer, np.floor(upper + PROVEN), upper)
-    at = int(np.argmax(lower - upper))
+    whole = False if programme.integer is None else programme.integer
+    at = int(np.argmax(programme.lower - np.where(whole, np.floor(programme.upper + PROVEN), programme.upper)))
     text = f"at least {programme.lower[at]:g} and at most {programme.upper[at]:g}"
     return Row(str(compiled.columns[at].name), text)
 
