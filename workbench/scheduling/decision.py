@@ -200,7 +200,7 @@ class Decision:
     next_s: float | None
     quiet_s: float
 
-    def __init__(  # what a frozen class does itself takes five times as long
+    def __init__(  # what a frozen class does itself takes twice as long
         self,
         assign: tuple[Assignment, ...] = (),
         preempt: frozenset[Unit] = frozenset(),
