@@ -55,7 +55,7 @@ def test_days_of_a_slurm_site_are_six_pairs_of_runs(monkeypatch):
     monkeypatch.setattr(WhatIfQuestion, "requests", lambda question: asked.append(question) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         slurm_month(60)()
-    assert [(len(question.sides), len(question.seeds)) for question in asked] == [(2, 6)]
+    assert [(len(question.sides), len(question.seeds), question.bootstrap) for question in asked] == [(2, 6, True)]
 
 
 def test_a_row_has_what_it_may_cost_what_it_grows_by_and_what_a_peer_needs():
