@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from workbench.analysis.charts import Drawing
 
-"""How likely a difference may be if there is none, to be marked."""
 NO_BREAK = "\u00a0"
 """A space at which no line of a narrow column ends: 2 h 30 min."""
 
