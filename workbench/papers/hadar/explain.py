@@ -122,7 +122,7 @@ def hadare(job_at: JobAtTime) -> Explained:
     if job_at.state in HOLDS:
         whole = job_at.said is not None and job_at.said.code == "unforked"
         count = 0 if copies is None else int(copies[1].get(job_at.job, 0))
-        mine = "its copy was" if count == 1 else f"its {count or ''} copies were".replace("  ", " ")
+        mine = "its copy was" if count == 1 else f"its {count} copies were" if count else "its copies were"
         binding = UNFORKED if whole else f"nodes go in turn to the copies with the largest payoff: {mine} among these"
     else:
         binding = "" if job_at.said is None else NO_COPY.get(job_at.said.code, "")

@@ -306,7 +306,7 @@ class HopsInstance:
 
 def one_each(rows: Sequence[int], jobs: Sequence[str]) -> None:
     """Raise UnkeptError if a job (row) has several configurations (12)."""
-    for row, count in Counter(rows).items() if len({*rows}) < len(rows) else ():
+    for row, count in Counter(rows).most_common(1):
         if count > 1:
             taken = Words(f"it would give {jobs[row]} {count} configurations")
             raise UnkeptError("hops.round", taken, "at most one of each job (12)")
