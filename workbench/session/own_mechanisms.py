@@ -91,17 +91,16 @@ def _shares(name: str, snapshot: Snapshot, allocation: Mapping[str, Mapping[str,
         least, total = float(row.min(initial=0.0)), float(row.sum())
         _require(name, f"a share of {job}", least, least >= -TOLERANCE, "at least 0")
         _require(name, f"the time of {job}", total, total <= 1.0 + TOLERANCE, "at most 1")
-    for job, count, row in zip(allocation, gang.tolist(), values, strict=True):
-        for kind, share, there in zip(snapshot.types, row.tolist(), snapshot.capacity.tolist(), strict=True):
-            said = SLIPS.get()
-            if said is not None and share > TOLERANCE and 0 < there < count:
-                few = f"its gang of {count:g} has no room on {counted(int(there), 'GPU')}."
-                said.setdefault(
-                    f"{name}, gang", f"{name}: {job} has a share of {share:.3g} of {kind}, of no use: {few}"
-                )
+    said, jobs, up = SLIPS.get(), tuple(allocation), snapshot.capacity
+    useless = np.argwhere((values > TOLERANCE) & (up > 0) & (up < gang[:, None]))
+    if said is not None and len(useless):
+        at, kind = useless[0].tolist()
+        few = f"its gang of {gang[at]:g} has no room on {counted(int(up[kind]), 'GPU')}."
+        share = f"{jobs[at]} has a share of {values[at, kind]:.3g} of {snapshot.types[kind]}, of no use"
+        said.setdefault(f"{name}, gang", f"{name}: {share}: {few}")
     most = float(used.max(initial=0.0))
     _require(name, "the GPUs of a type in use, of all of them", most, most <= 1.0 + TOLERANCE, "at most 1")
-    return Shares(tuple(allocation), snapshot.types, np.clip(values, 0.0, 1.0))
+    return Shares(jobs, snapshot.types, np.clip(values, 0.0, 1.0))
 
 
 class PlanMechanism(Mechanism):
