@@ -174,20 +174,19 @@ def surprising(found: WhatIf) -> list[str]:
         rows = {
             row.measure: row for row in each_difference(found.differences[found.differences["change"] == change.text])
         }
-        for row in (rows[name] for name in ("makespan_s", "mean_jct_s", "mean_wait_s") if name in rows):
-            if row.difference < -SHORTER * row.before and verdict(row) != "not shown":
-                said.append(
-                    f"with {change.words}: {_sentence(row, found)} Less capacity seldom helps: see "
-                    "whether jobs are only ordered or placed otherwise, or run on types where their speed is not "
-                    "recorded."
-                )
-        told = any(text.startswith(f"with {change.words}: mean wait") for text in said)
+        times = (rows[name] for name in ("makespan_s", "mean_jct_s", "mean_wait_s") if name in rows)
+        less = [row for row in times if row.difference < -SHORTER * row.before and verdict(row) != "not shown"]
+        said += [
+            f"with {change.words}: {_sentence(row, found)} Less capacity seldom helps: see whether jobs are only "
+            "ordered or placed otherwise, or run on types where their speed is not recorded."
+            for row in less
+        ]
         said += [
             f"with {change.words}: all jobs together wait {amount(every.after_total_s, 's')}, today "
             f"{amount(every.before_total_s, 's')}, though capacity is only taken away: they are ordered or placed "
             f"otherwise{', and those that can no longer run are not among them' * bool(every.only_before)}."
             for every in _waits_by(found, change, "all")  # none where no job waits
-            if every.after_total_s < every.before_total_s and not told
+            if every.after_total_s < every.before_total_s and "mean_wait_s" not in {row.measure for row in less}
         ]
         if "utilisation" not in rows:
             continue
