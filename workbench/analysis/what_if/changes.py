@@ -24,8 +24,6 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count as counter
-from itertools import islice
 from typing import Any, ClassVar
 
 from workbench.analysis.what_if.change import (
@@ -108,7 +106,7 @@ class NodesBy(Change):
         return [group for group in cluster.nodes if group.accelerator == self.accelerator]
 
     def _added(self, cluster: Cluster) -> tuple[NodeGroup, ...]:
-        groups = list(cluster.nodes)
+        groups, there = list(cluster.nodes), {node.name for node in cluster.each_node}
         mine, names = self._of_type(cluster), {*self.partitions.split(",")}
         of_them = [group for group in mine if {*str(group.attributes.get("partitions", "")).split(",")} == names]
         alike = of_them if self.partitions else []
@@ -126,12 +124,11 @@ class NodesBy(Change):
             if same == (self.accelerator, size, speed, facts):
                 groups[place] = _with_count(group, group.count + self.count)
                 if group.hosts:  # of a log: by the group's title, `gpu-[05-08]-4` would be a list of names to Slurm
-                    there = {node.name for node in cluster.each_node}
-                    fresh = (name for i in counter(1) if (name := f"{self.accelerator}-more-{i}") not in there)
-                    hosts = (*group.node_names(), *islice(fresh, self.count))
+                    more = (f"{self.accelerator}-more-{i}" for i in range(1, len(there) + self.count + 1))
+                    hosts = (*group.node_names(), *[name for name in more if name not in there][: self.count])
                     groups[place] = groups[place].model_copy(update={"hosts": hosts})
                 return tuple(groups)
-        taken, there = {group.name for group in groups}, {node.name for node in cluster.each_node}
+        taken = {group.name for group in groups}
         made = NodeGroup(
             name=f"{self.accelerator}-more",
             accelerator=self.accelerator,
