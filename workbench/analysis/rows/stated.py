@@ -268,9 +268,8 @@ def solved(found: Result | Run, at: float | None = None) -> SolvedStatement:
 
 def _choices(problem: StatedProblem, found: Result) -> list[tuple[str, Any]]:
     """Knobs and their values of programmes that were solved in turn, which each of these alone would state."""
-    several = {knob.name: knob.choices for knob in problem.formulation.knobs if knob.choices}
-    steps = found.iterations if len(found.iterations) > 1 else ()
-    return [(name, step[name]) for step in steps for name in several if step.get(name) in (several[name] or ())]
+    steps, knobs = found.iterations if len(found.iterations) > 1 else (), problem.formulation.knobs
+    return [(at.name, step[at.name]) for step in steps for at in knobs if step.get(at.name) in (at.choices or ())]
 
 
 def _in_turn(problem: StatedProblem) -> list[SolvedModel]:
