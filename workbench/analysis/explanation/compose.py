@@ -166,7 +166,7 @@ def _of_its_room(job_at: JobAtTime, statement: SolvedStatement | None) -> Explai
     binding = by_own(found.binding)
     has = "an objective in the place of the paper's" if noted.own_objective else "other numbers in the paper's model"
     says = f"{job_at.run.scheduler} has {has} ({tag}): {statement.aim}."
-    links = tuple(each._replace(text=each.text.replace(found.binding or "\0", binding)) for each in found.links)
+    links = tuple(each._replace(text=each.text.replace(found.binding, binding)) for each in found.links)
     return replace(
         found,
         sentences=(says, *(each for each in found.sentences if f"({tag})" not in each)),
