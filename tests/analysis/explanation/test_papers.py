@@ -9,6 +9,7 @@ import pytest
 
 import workbench
 from tests.analysis.explanation.explain_support import facts, scenario
+from workbench.analysis.explanation.compose import not_faster
 from workbench.session import replay
 
 TWO = [{"name": "one"}, {"name": "two"}]
@@ -268,6 +269,13 @@ def test_what_an_own_objective_decided_is_not_told_by_the_papers(monkeypatch: py
     assert f"Of J3: it is in {best}." in links[-1].text
     assert links[0].text == f"{first} Numbers of the links are the paper's."
 
+    @workbench.formulation("slow", base="mine")
+    def slow(m: Any, data: Any) -> None:
+        m.one = pyo.Constraint(expr=sum(m.choose.values()) <= 1, doc="(ours) one at a time")
+
+    placed = workbench.simulate("preset:hadar_example", "slow", until_s=300.0).decisions.iloc[0]
+    assert placed["status"] == "feasible" and placed[["objective", "bound"]].isna().all(), "by several models in turn"
+
     @workbench.formulation("mine", base="hadar.round")
     def dear(m: Any, data: Any) -> None:
         workbench.set_number(m.payoff, next(iter(m.OPTIONS)), 999.0)
@@ -281,8 +289,13 @@ def test_what_an_own_objective_decided_is_not_told_by_the_papers(monkeypatch: py
         m.weighted_gain.deactivate()
         m.most = pyo.Objective(expr=sum(m.choose.values()), sense=pyo.maximize, doc="(ours) most jobs | jobs")
 
-    told = workbench.explain(workbench.simulate("preset:hops_example", "mine", until_s=1600.0), "images", 1500.0)
-    assert told.binding == 'it is in the best answer by the objective of mine, "most jobs" (most)'
+    run = workbench.simulate("preset:hops_example", "mine", until_s=1600.0)
+    told, best = (
+        workbench.explain(run, "images", 1500.0),
+        'the best answer by the objective of mine, "most jobs" (most)',
+    )
+    assert told.binding == f"it is in {best}"
+    assert not_faster(run, "images", 1500.0).says.endswith(f"; {best}, has it where it is.")
     assert "Each plan is made for the head of the queue" in told.text(), "what is true whatever the objective"
 
     @workbench.formulation("mine", base="gavel.max_min_fairness")
