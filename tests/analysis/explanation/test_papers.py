@@ -290,6 +290,7 @@ def test_what_an_own_objective_decided_is_not_told_by_the_papers(monkeypatch: py
         m.most = pyo.Objective(expr=sum(m.choose.values()), sense=pyo.maximize, doc="(ours) most jobs | jobs")
 
     run = workbench.simulate("preset:hops_example", "mine", until_s=1600.0)
+    assert not_faster(run, "images", 10.0).says.endswith(": it is profiled before it enters the queue.")
     told, best = (
         workbench.explain(run, "images", 1500.0),
         'the best answer by the objective of mine, "most jobs" (most)',

@@ -57,7 +57,8 @@ def explain(job_at: JobAtTime) -> Explained:
     if job_at.state in HOLDS and gain is not None:
         sentences.append(f"The configuration that it was given gains {gain:.3g} times its slowest one.")
         binding = binding or CHOSEN.format(weighed=_weighed(job_at))
-    instead = dict.fromkeys(job_at.usable, "the plan gains most with it where it is (11)") if job_at.held else {}
+    there = BINDING["profiled"] if job_at.state == "profiled" else "the plan gains most with it where it is (11)"
+    instead = dict.fromkeys(job_at.usable, there) if job_at.held else {}
     links, anyway = _links(job_at, binding), job_at.said is not None and job_at.said.code not in OF_ROOM
     order = _order(job_at)
     return Explained(tuple(sentences), tuple(facts), binding, order, links=links, not_on=instead, anyway=anyway)
