@@ -129,7 +129,8 @@ WRONG = {
     "clock": (
         FORMULATION,
         "        return m\n",
-        "        # no time. (open)\n        time = m\n        time.name\n        np.random.rand()\n        return m\n",
+        "        # no time. (open)\n        time = m\n        time.name\n"
+        "        m.noise = pyo.Param(initialize=np.random.rand())\n        return m\n",
         "random state: np.random.rand; exp",
     ),
     "drawn_elsewhere": (

@@ -214,6 +214,13 @@ def test_none_is_marked_where_mean_and_ratios_say_the_opposite() -> None:
     pair = found.paired_as_read("b").iloc[0]
     assert means["mean_jct_s"].idxmin() == "a" and pair.ratio_low > 1 and not pair.unsure
     assert not _clearly_best(found, means, [_scale("mean_jct_s")]).any(axis=None)
+    rows = found.measures[found.measures["scheduler"] == "a"].assign(scheduler="c")
+    case = ComparisonCase("c", "fifo", {}, 0)
+    three = replace(found, cases=(*cases, case), measures=pd.concat([found.measures, rows]))
+    assert three.paired_as_read("b").iloc[0].ratio_low < pair.ratio_low, "of more schedulers each interval is wider"
+    late = replace(found, measures=found.measures.assign(slo_violations=[0.0] * 19 + [1.0] + [0.0] * 20))
+    pair = late.paired_as_read("b").set_index("measure").loc["slo_violations"]
+    assert np.isnan(pair.ratio) and pair.low < 0 < pair.high and pair.unsure, "by the difference, of 1 in 20"
     halved = replace(found, measures=found.measures.assign(mean_jct_s=[500.0] * 20 + [*map(float, range(1000, 1020))]))
     clear = _clearly_best(halved, halved.mean()[["mean_jct_s"]], [_scale("mean_jct_s")])
     assert clear["mean_jct_s"].to_dict() == {"a": True, "b": False}

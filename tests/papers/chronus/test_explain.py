@@ -79,6 +79,8 @@ def test_what_a_running_job_does_until_the_next_boundary_counts() -> None:
     assert found["start_s"] == 600.0 and found["leases"] == {"old": [2], "new": [1]}
     assert not ask(at_s=300.0, remaining_s=left)["guaranteed"], "at rest it would still need both"
     assert ask(at_s=300.0, remaining_s={"old": 300.0, "new": 600.0}, holding=["old"])["leases"] == {"new": [1]}
+    both = ask(at_s=300.0, remaining_s={"old": 300.0, "new": 900.0}, holding=["old", "new"])
+    assert not both["guaranteed"], "who is asked about is no guaranteed job, whatever it holds"
 
 
 def test_gangs_count_rounded_up_as_in_the_run() -> None:
