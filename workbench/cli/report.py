@@ -43,7 +43,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--bootstrap", action="store_true", default=None, help=help)
     help = "of the confidence intervals, default 0.95"
     parser.add_argument("--level", metavar="L", type=number("--level"), help=help)
-    help = "both sides also with so many percent of the jobs in the same time, or none; of a log under slurm 110,125"
+    help = "both sides also with so many percent of the jobs in the same time, or none (of a slurm log default 110,125)"
     parser.add_argument("--demand", metavar="P,P", type=percents, help=help)
     parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), help=WORKERS)
     add_force(parser)

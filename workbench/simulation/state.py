@@ -42,8 +42,8 @@ class State:
         self.checker = Checker(scenario, scheduler, self.book.rank.keys())
         self.sequences = Sequences(scenario, self.book, self.nodes, self.recorder, self.checker)
         self.faults = NodeChanges(scenario, seed)
-        self._known: dict[str, Any] = {
-            **dict.fromkeys(("now_s", "cause", "in_detail", "jobs", "nodes", "finished", "observe", "_read")),  # room
+        self._known: dict[str, Any] = {  # with what each snapshot sets, so that its copy need not grow
+            **dict.fromkeys(("now_s", "cause", "in_detail", "jobs", "nodes", "finished", "observe", "_read")),
             "cluster": _without_speeds(scenario.cluster),
             "types": scenario.cluster.types,
             "belief": belief,
