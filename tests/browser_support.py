@@ -2,8 +2,8 @@
 
 A test asks for the fixtures `lab_server` or `voila_server` and `page`, begins with `run_notebook` and, with a lab in
 the notebook, `solve_first`, and is decorated with `@browser_test`: all such tests share one server of each kind and one
-browser; those of JupyterLab also the page and the kernel, which cost more than most tests do. A test fails when its
-page asked for anything outside this machine or reported an error.
+browser; those of JupyterLab also the page, each with a kernel of its own. A test fails when its page asked for anything
+outside this machine or reported an error.
 Screenshots taken with `shot` are kept in the folder WORKBENCH_SHOTS, for people to look at.
 """
 
@@ -77,20 +77,14 @@ CHROMIUM_FLAGS = (
     "--remote-debugging-port=0",
 )
 LOCAL = re.compile(r"(https?|wss?)://127\.0\.0\.1[:/]|data:|blob:|about:")
-# Opens a notebook in JupyterLab beside what is open, with a kernel that runs.
-OPEN = """async ([path, id]) => {
-    const panel = await window.jupyterapp.commands.execute("docmanager:open", {path, kernel: {id}});
+# Opens a notebook in JupyterLab, with a kernel of its own that runs.
+OPEN = """async path => {
+    const panel = await window.jupyterapp.commands.execute("docmanager:open", {path});
     await panel.revealed;
     await panel.sessionContext.ready;
 }"""
-# Closes every notebook in JupyterLab, with the widgets in its kernel, and asks nothing.
-CLOSE = """async () => {
-    const code = "from ipywidgets import Widget\\nWidget.close_all()";
-    for (const panel of [...window.jupyterapp.shell.widgets("main")]) {
-        await panel.sessionContext?.session?.kernel?.requestExecute({code, silent: true}).done;
-        panel.dispose();
-    }
-}"""
+# Closes every notebook in JupyterLab, and asks nothing: neither anybody nor the kernels, which go on.
+CLOSE = "() => [...window.jupyterapp.shell.widgets('main')].forEach(panel => panel.dispose())"
 # Lets JupyterLab's kernel answer all that the page has told it until now, and the page draw that.
 SETTLED = """async () => {
     await window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({code: ""}).done;
@@ -219,13 +213,10 @@ class Server:
         with urllib.request.urlopen(request, timeout=10) as response:
             return bytes(response.read())
 
-    def kernels(self) -> list[str]:
-        """The kernels that JupyterLab runs, by number (Voila ends its own when a page closes)."""
-        return [str(kernel["id"]) for kernel in json.loads(self.request("GET", "api/kernels"))]
-
     def stop_kernels(self) -> None:
-        for kernel in self.kernels():
-            self.request("DELETE", f"api/kernels/{kernel}")
+        """End JupyterLab's kernels, those too that answer nothing (Voila ends its own when a page closes)."""
+        for kernel in json.loads(self.request("GET", "api/kernels")):
+            self.request("DELETE", f"api/kernels/{kernel['id']}")
 
 
 @contextlib.contextmanager
@@ -322,8 +313,9 @@ def close_pages(browser: str) -> None:
 
 @dataclass
 class Problems:
-    """What a page did that it should not have; `allowed` are patterns of errors that a test provokes on purpose, and
-    what anywidget says of a page that needs more than two seconds to load a widget (widgets/parts/slow_page.js).
+    """What a page did that it should not have; `allowed` are patterns of errors that a test provokes on purpose, what
+    anywidget says of a page that needs more than two seconds to load a widget (widgets/parts/slow_page.js), and what
+    JupyterLab says of a question to a kernel (its debugger has one of every new kernel) whose notebook is closed.
 
     Requests to other machines are noted here and end in Chromium, which resolves no name and no address but ours: to
     hold each back until Playwright lets it go would switch off the cache.
@@ -331,7 +323,7 @@ class Problems:
 
     outside: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    allowed: list[str] = field(default_factory=lambda: ["Failed to initialize model"])
+    allowed: list[str] = field(default_factory=lambda: ["Failed to initialize model", "Canceled future for "])
 
     def watch(self, page: Page) -> None:
         for source, event, note in self._listeners(page):
@@ -377,7 +369,7 @@ def answered(page: Page, script: str, arg: object = None, *, patience_s: float =
 def open_notebook(page: Page, server: Server, path: str) -> None:
     """Open a notebook: in JupyterLab with its kernel idle and nothing run yet; in Voila everything runs."""
     if server.kind == "lab" and page.url.startswith(server.url):
-        answered(page, OPEN, [path, server.kernels()[0]])
+        answered(page, OPEN, path)
     else:
         page.goto(server.address(path), wait_until="commit")
     if server.kind == "lab":
@@ -588,13 +580,12 @@ def page(browser: str, problems: Problems, request: pytest.FixtureRequest) -> It
         late.cancel()
         try:
             if lab and request.session.testsfailed == failed_before:
-                with contextlib.suppress(Error):  # a kernel that is still at work: its page goes below
-                    answered(opened, CLOSE, patience_s=30)
-                    stay.add(opened)
-            if lab and opened not in stay:
+                opened.evaluate(CLOSE)
+                stay.add(opened)
+            if lab:
                 lab.stop_kernels()
         finally:
             problems.leave(opened)
-            for each in set(context.pages) - stay:  # a page whose kernel did not answer is none for the next test
+            for each in set(context.pages) - stay:
                 each.close()
     problems.check()

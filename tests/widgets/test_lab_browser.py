@@ -403,7 +403,6 @@ def start_here(server: Server) -> str:
 @browser_test
 def test_the_first_notebook_in_jupyterlab(page: Page, lab_server: Server, problems: Problems) -> None:
     """What `make lab` opens: Solve shows a Gantt, what the kernel sends until then, and all other cells run."""
-    lab_server.stop_kernels()
     page.goto(lab_server.address(start_here(lab_server)), wait_until="commit")
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
     comes_true(page, IDLE)
