@@ -159,7 +159,7 @@ def usual_seeds(scenario: Scenario, scheduler: str, seed: int) -> tuple[int, ...
 
 def usual_demand(scenario: Scenario, scheduler: str) -> tuple[float, ...]:
     """Percent of the jobs with which a question is asked too where nobody says: of a log under Slurm 110 and 125, but
-    of one so long that `calibrate` has one phase none: three times its runs would take minutes."""
+    of one so long that `calibrate` has one phase none, as they are three times the runs."""
     short = scenario.recorded is not None and usual_phases(len(scenario.jobs)) > 1
     return (110.0, 125.0) if scheduler == SLURM and short else ()
 
