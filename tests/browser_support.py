@@ -315,7 +315,7 @@ def close_pages(browser: str) -> None:
 class Problems:
     """What a page did that it should not have; `allowed` are patterns of errors that a test provokes on purpose, what
     anywidget says of a page that needs more than two seconds to load a widget (widgets/parts/slow_page.js), and what
-    JupyterLab says of a question to a kernel (its debugger has one of every new kernel) whose notebook is closed.
+    JupyterLab's debugger, which asks something of every new kernel, says where the notebook is closed before.
 
     Requests to other machines are noted here and end in Chromium, which resolves no name and no address but ours: to
     hold each back until Playwright lets it go would switch off the cache.
@@ -323,7 +323,9 @@ class Problems:
 
     outside: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    allowed: list[str] = field(default_factory=lambda: ["Failed to initialize model", "Canceled future for "])
+    allowed: list[str] = field(
+        default_factory=lambda: ["Failed to initialize model", "Canceled future for debug_request"]
+    )
 
     def watch(self, page: Page) -> None:
         for source, event, note in self._listeners(page):
