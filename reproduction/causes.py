@@ -232,10 +232,11 @@ GAPS: Mapping[str, Causes] = {
     "gavel.fig18": _load("multiple", 0.5, 1.0, FIFO_RIVALS),
     "gavel.fig19": Causes(
         "small",
-        {},
+        {"batches": (360,)},
         ("makespan, FIFO / Gavel*", "makespan, Gandiva*", "makespan saved*"),
         {
             **SPEEDS,
+            "setting: as many jobs a GPU as the paper has at most, 700 on 108 for 360": {"batches": (700,)},
             "setting: shares of pairs anew every half hour": {"often": 4.0},
             **WIDER,
             **_rivals(

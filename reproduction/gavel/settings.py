@@ -34,7 +34,7 @@ class GavelSize:
     warm, measured, trailing: jobs of a trace before, in and after the measured window.
     single, multiple: arrival rates in jobs per hour per 108 GPUs.
     physical_jobs, physical_measured: of Table 3.
-    batches: jobs of Fig. 19; shared_batches: those that are also run with space sharing.
+    batches: jobs of Fig. 19 on 108 GPUs (code: 100 to 700).
     cost_jobs, cost_per_day: of the cost policies, those that come in a day on 108 GPUs (ours: few enough that each job
     finds the type it wants); jobs, shared_jobs: of Fig. 12; rounds_s: of Fig. 13.
     entity_jobs: of Figs. 11 and 21 (the paper: 6 jobs for each entity).
@@ -52,7 +52,6 @@ class GavelSize:
     single: tuple[float, ...]
     multiple: tuple[float, ...]
     batches: tuple[int, ...]
-    shared_batches: tuple[int, ...]
     cost_jobs: int
     jobs: tuple[int, ...]
     shared_jobs: tuple[int, ...]
@@ -90,8 +89,7 @@ SIZES = {
             multiple=(8.0, 14.0),
             physical_jobs=10,
             physical_measured=4,
-            batches=(4, 10),
-            shared_batches=(4, 10),
+            batches=(36, 90),
             cost_jobs=10,
             jobs=(16, 64),
             shared_jobs=(16, 32),
@@ -107,8 +105,7 @@ SIZES = {
             trailing=115,
             single=(2.0, 4.0),
             multiple=(1.0, 2.0),
-            batches=(20, 40),
-            shared_batches=(20, 40),
+            batches=(360, 700),
             cost_jobs=50,
             jobs=(32, 128),
             shared_jobs=(32, 64),
@@ -123,8 +120,7 @@ SIZES = {
             trailing=400,
             single=(2.0, 3.0, 4.0),
             multiple=(1.0, 1.6, 2.2),
-            batches=(50, 100),
-            shared_batches=(50, 100),
+            batches=(360, 700),
             cost_jobs=150,
             jobs=(32, 128, 512),
             shared_jobs=(32, 64, 128),
@@ -139,8 +135,7 @@ SIZES = {
             trailing=900,
             single=(2.5, 3.3, 4.1),
             multiple=(1.2, 1.7, 2.2),
-            batches=(100, 200, 300),
-            shared_batches=(100, 200),
+            batches=(100, 300, 500, 700),
             cost_jobs=500,
             jobs=(32, 128, 512, 2048),
             shared_jobs=(32, 128, 512),
@@ -159,8 +154,6 @@ SIZES |= {
         warm=15 * times,
         measured=30 * times,
         trailing=115 * times,
-        batches=(20 * times, 40 * times),
-        shared_batches=(20 * times, 40 * times),
     )
     for name, times in (("authors_thrice", 3), ("authors_whole", 9))
 }
@@ -265,8 +258,9 @@ def cost_scale(size: GavelSize) -> str:
 
 def batch_scale(size: GavelSize) -> str:
     """Of Fig. 19."""
-    jobs = " and ".join(map(str, size.batches))
-    return f"{jobs} jobs on {gpus_of(size.cluster)} GPUs; the paper {PAPER_GPUS} GPUs: {SMALLER}"
+    gpus = gpus_of(size.cluster)
+    jobs = " and ".join(str(round(jobs * gpus / PAPER_GPUS)) for jobs in size.batches)
+    return f"{jobs} jobs on {gpus} GPUs; the paper 100 to 700 on {PAPER_GPUS}: {SMALLER}"
 
 
 def entities_scale(size: GavelSize) -> str:

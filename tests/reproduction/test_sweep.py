@@ -85,4 +85,4 @@ def test_rates_are_those_of_the_papers_cluster_scaled_by_gpus() -> None:
 def test_a_trace_is_long_enough_for_its_window() -> None:
     for size in SIZES.values():
         assert size.window[1] < size.warm + size.measured + size.trailing
-        assert set(size.shared_batches) <= set(size.batches) and min(size.rounds_s) == 360.0
+        assert min(size.rounds_s) == 360.0
