@@ -28,7 +28,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -50,21 +49,22 @@ from workbench.analysis.calibration.fit import (
     percent,
     with_rivals,
 )
-from workbench.analysis.calibration.note import LEAST_WAITS, NOTE
+from workbench.analysis.calibration.note import NOTE
+from workbench.analysis.calibration.waits import recorded_waits, simulated_waits, since_s
 from workbench.analysis.hidden_limits import BESIDE_ROOM, LEAST_OF_GROUP, PEAKS, beside_room_of, peaks_of, told_hidden
 from workbench.base.card import card
 from workbench.base.collector import seldom_collected
-from workbench.base.errors import InputError, Words, WorkbenchError, counted, told_of_arguments
+from workbench.base.errors import InputError, Words, counted, told_of_arguments
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.slurm.free import rules_of
 from workbench.baselines.mechanisms.slurm.limits import Ledger
-from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
+from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.timed import as_recorded
 from workbench.session.api import load
-from workbench.session.many_runs import Outcome, RunRequest, check_workers, run_all
+from workbench.session.many_runs import RunRequest, check_workers, run_all
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run
 
@@ -401,9 +401,9 @@ def calibrate(
     given = load(scenario)
     scenario = as_recorded(given)
     held = sum(one.model != other.model for one, other in zip(given.jobs, scenario.jobs, strict=True))
-    recorded = _recorded(scenario)
+    recorded = recorded_waits(scenario)
     site = read_site(scenario)
-    recorded = in_parts(recorded, _since_s(scenario))
+    recorded = in_parts(recorded, since_s(scenario))
     origins_s = [recorded.loc[recorded["part"] == part, "eligible_s"].min() for part in range(1, FOLDS + 1)]
     told = [("", dict[str, float]())] * (FOLDS + 1)
     told = rules_of(scenario, site, [*origins_s, math.inf]) if scheduler == "slurm" else told
@@ -419,7 +419,7 @@ def calibrate(
     asked.append((scenario, "fifo", {"round_s": 0.0}))
     requests = [RunRequest(each, name, phase, scenario.seed, detail=0) for each, name, phase in asked]
     code, made = find_scheduler(scheduler).code(), run_all(requests, workers)
-    *found_s, fifo = [np.array(_simulated(outcome, site, recorded)) for outcome in made]
+    *found_s, fifo = [np.array(simulated_waits(outcome, site, recorded)) for outcome in made]
     of_rule = {each: found_s[i * len(knobs) :][: len(knobs)] for i, each in enumerate(sites)}
     judged = np.array([rules[part - 1] if part > 0 else rule for part in recorded["part"]])
     runs = [np.select([judged == each for each in sites], waits_s) for waits_s in zip(*of_rule.values(), strict=True)]
@@ -483,68 +483,6 @@ def _with_rule(scenario: Scenario, rule: str) -> Scenario:
     facts = {name: value for name, value in config["attributes"].items() if name != "NodesChosen"}
     config["attributes"] = facts | ({"NodesChosen": rule} if rule else {})
     return Scenario.from_dict({**data, "entities": entities})
-
-
-def _since_s(scenario: Scenario) -> int:
-    """Which second of its day a log begins with; 0 where it does not say when that was."""
-    begins = datetime.fromisoformat(scenario.begins) if scenario.begins else datetime.min
-    return begins.hour * 3600 + begins.minute * 60 + begins.second
-
-
-def _recorded(scenario: Scenario) -> pd.DataFrame:
-    """The jobs whose wait the log has; those that ran at the begin had none in it."""
-    found = []
-    since_s = _since_s(scenario)
-    for job in scenario.jobs:
-        facts = job.attributes
-        start_s, eligible_s = (facts.get(name) for name in ("start_s", "eligible_s"))
-        if isinstance(start_s, (int, float)) and isinstance(eligible_s, (int, float)) and start_s >= 0:
-            submit_s = float(facts.get("submit_s", eligible_s))
-            partition, hour = str(facts.get("partition", "")), int((since_s + eligible_s) // 3600 % 24)
-            waits = (float(eligible_s), max(float(start_s) - eligible_s, 0.0), float(eligible_s) - submit_s)
-            found.append((job.name, partition, str(facts.get("account", "")), job.user or "", job.gpus, hour, *waits))
-    columns = ["job", "partition", "account", "user", "size", "hour", "eligible_s", "recorded_s", "held_s"]
-    if len(found) < LEAST_WAITS:
-        expected = "a log with at least 50 jobs that say when they were eligible and started"
-        raise InputError("scenario", Words(f"{len(found)} recorded waits"), expected)
-    return pd.DataFrame(found, columns=columns).sort_values("eligible_s", kind="stable", ignore_index=True)
-
-
-def _simulated(run: Outcome, site: SlurmSite, recorded: pd.DataFrame) -> list[float]:
-    """The wait of each job in a run, in seconds; raises the failure in its place."""
-    if isinstance(run, WorkbenchError):
-        raise run
-    jobs = run.jobs[["job", "first_start_s", "finish_s"]].itertuples(index=False)
-    span_s = {job: (start_s, finish_s) for job, start_s, finish_s in jobs}
-    since_s = _eligible(site, recorded, span_s)
-    starts = (span_s[name][0] for name in recorded["job"])
-    return [
-        start_s if math.isnan(start_s) else max(start_s - at_s, 0.0)
-        for start_s, at_s in zip(starts, since_s, strict=True)
-    ]
-
-
-def _eligible(site: SlurmSite, recorded: pd.DataFrame, span_s: dict[str, tuple[float, float]]) -> list[float]:
-    """When each job was eligible in a run: not before the jobs on which it depends had ended there, nor, where the log
-    has it so, before its array's throttle let it (start and finish by job, in s)."""
-    recorded_s = dict(zip(recorded["job"], recorded["eligible_s"].tolist(), strict=True))
-    arrays, found, after_s = dict[str, list[str]](), dict[str, float](), dict[str, float]()
-    for name in recorded_s:
-        ask = site.asks[name]
-        ends = [span_s[other][1] for _, other in ask.after if other in span_s]
-        after_s[name] = max((end for end in ends if end < math.inf), default=-math.inf)
-        found[name] = max(recorded_s[name], after_s[name])
-        if ask.array and ask.array_most < math.inf and not math.isnan(span_s[name][0]):
-            arrays.setdefault(ask.array, []).append(name)
-    for names in arrays.values():
-        if all(recorded_s[name] <= site.asks[name].since_s for name in names):
-            continue
-        names.sort(key=lambda name: span_s[name])
-        most = int(site.asks[names[0]].array_most)
-        for i, name in enumerate(names):
-            free_s = sorted(span_s[each][1] for each in names[:i])[i - most] if i >= most else -math.inf
-            found[name] = max(site.asks[name].since_s, after_s[name], free_s)
-    return list(found.values())
 
 
 def experiments_of(scenario: Scenario, waits: pd.DataFrame) -> pd.DataFrame:

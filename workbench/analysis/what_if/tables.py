@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 
+from workbench.analysis.calibration.waits import held_s
 from workbench.analysis.metrics import Summary, measures_of_jobs, metric, summary, with_known
 from workbench.analysis.metrics.declared import MAIN
 from workbench.analysis.metrics.paired import around_first, paired
@@ -152,9 +153,9 @@ def job_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Se
 def wait_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Sequence[str]) -> pd.DataFrame:
     """One row per change and all jobs, each partition (`attributes.partition`) and each user; columns as in `Waits`.
 
-    A wait is all the time without GPUs, up to the run's end for one that has not begun. Only jobs that wait on both
-    sides of a pair count. Of several pairs the means of their medians, 95th percentiles and sums; jobs, only_before,
-    only_after: of the first.
+    A wait is all the time without GPUs, up to the run's end for one that has not begun; of a log's job since it was
+    eligible, as in `calibrate`. Only jobs that wait on both sides of a pair count. Of several pairs the means of their
+    medians, 95th percentiles and sums; jobs, only_before, only_after: of the first.
     """
     waits = {id(run.jobs): run for run in (*before, *(run for runs in after for run in runs))}
     of = {key: _waits(run) for key, run in waits.items()}
@@ -176,6 +177,8 @@ def _waits(run: Run) -> pd.DataFrame:
     """The wait of each job that has one, with its partition and user."""
     of = {job.name: ("all jobs", str(job.attributes.get("partition", "")), job.user or "") for job in run.scenario.jobs}
     table = pd.DataFrame(measures_of_jobs(run))[["job", "wait_s"]].dropna()
+    if held := held_s(run):
+        table["wait_s"] = (table["wait_s"] - table["job"].map(held).fillna(0.0)).clip(lower=0.0)
     whose = pd.DataFrame([of[name] for name in table["job"]], columns=list(WAITS_BY), index=table.index)
     return table.join(whose).set_index("job")
 

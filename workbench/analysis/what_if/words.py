@@ -60,9 +60,9 @@ RULES = {
 SLURM = Slurm.name
 VERDICTS = get_args(Trust)
 OF_CALIBRATION = (
-    "Today's mean wait may differ from the calibration's: here a wait begins when the log had a job eligible, there "
-    "not before the jobs on which it depends have ended in the run and its array's throttle lets it; and the phases of "
-    "Slurm's clocks are those of the pairs."
+    "Today's mean wait may differ from the calibration's: it counts from when a job came, of an array its first task. "
+    "Waits by partition and user begin as the calibration's, not before the jobs on which one depends have ended in "
+    "the run and its array's throttle lets it; and the phases of Slurm's clocks are those of the pairs."
 )
 MOST_USERS, MOST_REASONS = 12, 4
 SHORTER, RISE = 0.01, 0.1
