@@ -338,7 +338,10 @@ def test_a_partition_far_off_and_a_rival_that_is_nearer_to_medians_are_told(tmp_
     near = replace(found.rivals["yesterday"], median_error=0.1, rank_correlation=0.2)
     held_back = replace(found.held_back, median_error=0.2)
     far = replace(found, waits=waits, held_back=held_back, rivals={**found.rivals, "yesterday": near})
-    assert "; farther off, in the median: partition p2 " in far.note()
+    assert "; farther off, in the median: partition p2 " in far.note() and "in the mean" not in far.note()
+    some = waits["partition"].isin(["p0", "p1"])
+    waits = waits.assign(simulated_s=waits["simulated_s"].where(~some, 1.4 * waits["recorded_s"]))
+    assert "; farther off, in the mean: partition p" in replace(far, waits=waits).note(), "with 50 jobs, by over 35 %"
     assert "; yesterday's median is nearer to partition medians (10 %), not to users" in far.note()
 
 

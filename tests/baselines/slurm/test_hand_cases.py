@@ -103,7 +103,13 @@ def test_what_ran_elsewhere_counts_in_limits_and_fair_share() -> None:
         found = starts(site_of(*jobs, entities=(*accounts, *users, *others)))
         assert min("bc", key=found.__getitem__) == first
     record = site_of(*jobs, entities=(*accounts, *users, elsewhere | {"end_s": 50.0})).to_dict()
-    for enforce, first in (("associations,limits", "c"), ("none", "b")):  # of what ended before 60 s nothing is told
+    for enforce, first in (
+        ("associations,limits", "c"),
+        ("none", "b"),
+        (2.0, "c"),
+        ("1,2", "c"),
+        (1.0, "b"),
+    ):  # of what ended before 60 s nothing is told
         record["entities"][0]["attributes"]["AccountingStorageEnforce"] = enforce
         found = starts(Scenario.from_dict(record))
         assert min("bc", key=found.__getitem__) == first, enforce

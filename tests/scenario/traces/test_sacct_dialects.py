@@ -11,6 +11,7 @@ import pytest
 from tests.scenario.traces.slurm_dumps import HEADER as ALL
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, row, when
 from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.scenario.traces import convert, parse_cluster
 from workbench.scenario.traces.dropped_rows import ConversionSummary
 
@@ -215,3 +216,29 @@ def test_what_no_cluster_can_have_been_is_told_and_changes_none(tmp_path: Path) 
     ]
     assert more.cluster.gpus == 8, "where runs stay when they were, and each counts once"
     assert "beside job-5" in {entity.name for entity in more.entities}, "it waits again"
+
+
+def test_what_slurm_never_prints_of_its_site_is_told_and_left_out(tmp_path: Path) -> None:
+    """Numbers, times and resources of settings, limits and shares, rows of events, and a file that was cut."""
+    files = {
+        "config": "Configuration data as of 2024-03-04T08:00:00\nPriorityWeightAge = banana\nPriorityMaxAge = -1\n"
+        "PriorityDecayHalfLife = 7-0\nSchedulerParameters = bf_interval=0,bf_window=x,bf_resolution=30,defer\n",
+        "limits": "Name|GraceTime|MaxTRESPU|GrpTRES|MaxJobsPU\nnormal|00:00:00|gres/gpu=-3|gres/gpu=8|3\n",
+        "shares": "Account|User|RawShares|RawUsage\nbio||parent|5\nbio|ada|1|banana\n",
+        "events": "NodeName|TimeStart|TimeEnd\na1|nonsense|Unknown\na1|2024-03-04T09:00:00|2024-03-04T08:30:00\n"
+        "ghost-9|2024-03-04T09:00:00|2024-03-04T10:00:00\n",
+    }
+    for name, text in {"log": dump(Ran("1", 0, 0, 60)), "nodes": NODES, **files}.items():
+        (tmp_path / name).write_text(text)
+    given: dict[str, Any] = {name: [tmp_path / name] for name in ("nodes", *files)}
+    scenario, report = convert("sacct", tmp_path / "log", **given)
+    assert [note for note in report.notes if "never prints" in note or "odd events" in note or "been cut" in note] == [
+        "config may have been cut: scontrol ends it with whether slurmctld is up",
+        "values that Slurm never prints, as if they were not there: MaxTRESPU=gres/gpu=-3 (qos normal), "
+        "RawUsage=banana (user ada), PriorityMaxAge=-1, PriorityWeightAge=banana, bf_interval=0 and bf_window=x",
+        "odd events: 1 without a time at which they begin, 1 that end before they begin and 1 of nodes that no file "
+        "has (ghost-9)",
+    ]
+    site = read_site(scenario)
+    assert (site.settings["PriorityMaxAge"], site.settings["PriorityWeightAge"]) == (7 * 86400, 0)
+    assert site.qos["normal"].tres == {"GrpTRES": {"gres/gpu": 8}} and site.qos["normal"].jobs == {"MaxJobsPU": 3}

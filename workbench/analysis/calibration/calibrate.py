@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
 
 MOST_ERROR, LEAST_RANK, MOST_FACTOR = 0.3, 0.6, 2.0
-MOST_REFUSED = 0.5
+MOST_REFUSED, MOST_ERROR_OF_MEAN = 0.5, 0.35
 MOST_FAR = 3
 """Partitions that are named as far off."""
 PHASES = {4000: 8, 15_000: 4}
@@ -190,17 +190,24 @@ class Calibration:
                 yield str(account), real, said
 
     def _far_partitions(self) -> Iterator[str]:
-        """Partitions whose own median is off by more than a verdict allows the median partition, farthest first."""
-        far = []
-        for name, rows in self.waits[self.waits["part"] > 0].groupby("partition"):
-            real, found = float(rows["recorded_s"].median()), rows[[*self.runs]].to_numpy()
-            error = median_error([(real, found)], self.pace_s)
-            if error > MOST_ERROR and len(rows) >= LEAST_JOBS:
+        """Partitions whose own median is off by more than a verdict allows the median partition, farthest first; then
+        those with many jobs whose mean is off by more than 35 % (ours)."""
+        far, far_mean = [], []
+        for name, rows in self.waits.groupby("partition"):
+            held = rows[rows["part"] > 0]
+            real, found = float(held["recorded_s"].median()), held[[*self.runs]].to_numpy()
+            error = median_error([(real, found)], self.pace_s) if len(held) >= LEAST_JOBS else 0.0
+            mean, said = rows["recorded_s"].mean(), rows["simulated_s"].mean()
+            if error > MOST_ERROR:
                 far.append((error, f"{name} {in_words(float(np.median(found)))}, recorded {in_words(real)}"))
-        told = [text for _, text in sorted(far, reverse=True)]
-        if told:
-            more = f" and {counted(len(told) - MOST_FAR, 'other')}" if len(told) > MOST_FAR else ""
-            yield f"farther off, in the median: partition {', '.join(told[:MOST_FAR])}{more}"
+            elif len(rows) >= LEAST_OF_GROUP and abs(said - mean) > MOST_ERROR_OF_MEAN * mean:
+                far_mean.append(
+                    (abs(said - mean) / max(mean, 1.0), f"{name} {in_words(said)}, recorded {in_words(mean)}")
+                )
+        for what, each in (("median", far), ("mean", far_mean)):
+            if told := [text for _, text in sorted(each, reverse=True)]:
+                more = f" and {counted(len(told) - MOST_FAR, 'other')}" if len(told) > MOST_FAR else ""
+                yield f"farther off, in the {what}: partition {', '.join(told[:MOST_FAR])}{more}"
 
     def _nearer(self) -> Iterator[str]:
         """Rivals that are nearer to partition medians alone, which a constant may be: no reason, but told."""

@@ -42,6 +42,7 @@ from workbench.scenario.traces.slurm_text import (
     table,
     timestamp,
 )
+from workbench.scenario.traces.slurm_values import GONE_BY, readable, unread_parameters
 from workbench.scenario.traces.trace_file import number, read_any, source_name
 
 CPU = "cpu"
@@ -161,29 +162,6 @@ CHANGES_NOTHING = frozenset(
     ["", "no", "none", "off", "up", "unlimited", "cons_tres", "cons_res", "default", "exclusive", "n/a"]
 )
 """What they say (the last word of `preempt/none`) where that makes no difference."""
-GONE_BY = frozenset(
-    [
-        *(
-            "",
-            "0",
-            "NONE",
-            "FAIR_TREE",
-            "NO_FAIR_TREE",
-            "CALCULATE_RUNNING",
-            "SMALL_RELATIVE_TO_TIME",
-            "bf_interval",
-            "bf_window",
-            "bf_resolution",
-            "bf_max_job_test",
-        ),
-        *("CR_CPU", "CR_CORE", "CR_SOCKET", "CR_MEMORY", "CR_CPU_MEMORY", "CR_CORE_MEMORY", "CR_SOCKET_MEMORY"),
-        *("bf_max_job_user", "bf_max_job_part", "bf_window_linear", "sched_interval", "batch_sched_delay"),
-        *("default_queue_depth", "bf_continue", "bf_yield_interval", "bf_yield_sleep", "bf_max_time", "max_rpc_cnt"),
-        *("defer", "sched_min_interval", "bf_max_job_array_resv", "bf_job_part_count_reserve", "bf_min_age_reserve"),
-        "partition_job_depth",
-    ]
-)
-"""Flags and SchedulerParameters that slurm goes by, or that change nothing where the controller is quick."""
 NAMES = ("account", "parent", "user", "AllowAccounts", "DenyAccounts", "Accounts", "Users")
 """Attributes of entities that name people or their accounts."""
 AWAY = ("down", "drain", "drained", "draining", "drng", "fail", "failing", "failg", "unknown", "future")
@@ -233,7 +211,7 @@ class Site:
     """All that the files say; moments in seconds from `trace_file.EPOCH`. entries: of entities, by kind and name;
     associations: those of accounts and users, by cluster; listed: from, to, and the nodes that the cluster had;
     nowhere: reservations of which a file does not say the nodes; ignored: settings that the scheduler slurm does not go
-    by, and whose."""
+    by, and whose; unread: values that Slurm never prints; odd: rows of events that tell nothing, by why."""
 
     nodes: dict[str, SeenNode] = field(default_factory=dict)
     entries: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
@@ -245,6 +223,8 @@ class Site:
     zoned: set[bool] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     ignored: dict[str, list[str]] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+    odd: Counter[str] = field(default_factory=Counter)
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
@@ -256,9 +236,17 @@ class Site:
         found = self._json(text) if text.lstrip().startswith("{") else self._table(text) or self._records(text)
         if not found:
             raise InputError(source_name(path), Words("nothing that can be read"), EXPECTED)
+        if text.startswith("Configuration data as of") and "\nSlurmctld(" not in text:
+            self.notes.append(f"{Path(path).name} may have been cut: scontrol ends it with whether slurmctld is up")
         columns, rows = table(text)
         if columns and (cut := sum("|" in line for line in text.splitlines()) - 1 - len(rows)) > 0:
             self.notes.append(f"{counted(cut, 'line')} of {Path(path).name} left out, not as long as its header")
+
+    def _read(self, whose: str, row: Mapping[str, str], keys: Sequence[str]) -> dict[str, float | str]:
+        """`_kept`, but for what Slurm never prints, which is told."""
+        odd = [key for key in keys if (text := given(row.get(key.upper()))) and not readable(key, text)]
+        self.unread += [f"{key}={row[key.upper()]}" + f" ({whose})" * (whose != "config") for key in odd]
+        return _kept(row, [key for key in keys if key not in odd])
 
     def _entry(self, kind: str, *names: str) -> dict[str, Any]:
         return self.entries.setdefault((kind, *names), {})
@@ -311,7 +299,7 @@ class Site:
             self._accounts(rows, ASSOCIATION)
         elif "NAME" in columns and columns & {"GRACETIME", "USAGEFACTOR", "MAXTRESPU", "GRPTRES"}:
             for row in rows:
-                self._entry("qos", row["NAME"]).update(_kept(row, QOS))
+                self._entry("qos", row["NAME"]).update(self._read(f"qos {row['NAME']}", row, QOS))
                 self._ignored("qos", row["NAME"], row, QOS)
                 self._flags(row.get("FLAGS", ""), QOS_FLAGS, f"qos {row['NAME']}")
         else:
@@ -337,7 +325,9 @@ class Site:
     def _sinfo_row(self, row: Mapping[str, str]) -> None:
         partition = (first_of(row, "PARTITION") or "").rstrip("*")
         if partition:
-            self._entry("partition", partition).update(_kept({"MAXTIME": row.get("TIMELIMIT", "")}, PARTITION))
+            self._entry("partition", partition).update(
+                self._read(f"partition {partition}", {"MAXTIME": row.get("TIMELIMIT", "")}, PARTITION)
+            )
         for name in hosts(first_of(row, "NODELIST", "HOSTNAMES") or ""):
             self._node(name, row, [partition] if partition else [])
 
@@ -345,6 +335,8 @@ class Site:
         start, end = timestamp(row["TIMESTART"]), timestamp(row.get("TIMEEND", ""))
         self.zoned.add(is_zoned(row["TIMESTART"]))
         names, stop = hosts(row["NODENAME"]), math.inf if end is None else end
+        self.odd["without a time at which they begin"] += start is None
+        self.odd["that end before they begin"] += start is not None and stop < start
         if start is not None and names:
             self.absences += [(name, start, stop) for name in names]
         elif start is not None and (all_there := hosts(first_of(row, "CLUSTER NODES", "CLUSTERNODES") or "")):
@@ -369,7 +361,7 @@ class Site:
                 key, found = ("account", account), {"account": account}
                 found |= {"parent": parent} if parent and parent != account else {}
             entries = self.associations.setdefault(row.get("CLUSTER", "").strip(), {})
-            entries.setdefault(key, {}).update(found | _kept(row, keys))
+            entries.setdefault(key, {}).update(found | self._read(f"{key[0]} {user or account}", row, keys))
             self._ignored(key[0], user or account, row, ASSOCIATION)
 
     def _records(self, text: str) -> bool:
@@ -387,11 +379,13 @@ class Site:
                 for name in hosts(record["nodes"]):
                     self.nodes.setdefault(name, SeenNode()).rack = record["switchname"]
         known = settings(text)
-        if kept := _kept({key.upper(): value for key, value in known.items()}, CONFIG):
+        cells = {key.upper(): value for key, value in known.items()}
+        if kept := self._read("config", cells, CONFIG):
+            self.unread += unread_parameters(cells)
             if known.get("accountingstorageenforce", "").lower() == "none":  # said, not left open
                 kept["AccountingStorageEnforce"] = "none"
             self._entry("config", known.get("clustername", "slurm")).update(kept)
-            self._ignored("config", "", {key.upper(): value for key, value in known.items()})
+            self._ignored("config", "", cells)
             lists = ("PriorityFlags", "SchedulerParameters", "SelectTypeParameters")
             parts = (part for name in lists for part in known.get(name.lower(), "").split(","))
             for part in parts:
@@ -418,7 +412,7 @@ class Site:
     def _partition(self, record: Mapping[str, str]) -> None:
         name = record["partitionname"]
         cells = {key.upper(): value for key, value in record.items()}
-        self._entry("partition", name).update(_kept(cells, PARTITION))
+        self._entry("partition", name).update(self._read(f"partition {name}", cells, PARTITION))
         self._ignored("partition", name, cells)
         for node in hosts(given(record.get("nodes")) or ""):
             facts = self.nodes.setdefault(node, SeenNode())
@@ -444,6 +438,15 @@ class Site:
             self.notes.append(
                 f"reservations without the nodes that they kept (NodeNames), so they keep none: {listed(lost, 5)}"
             )
+        if self.unread:
+            told = listed([*dict.fromkeys(self.unread)], 8)
+            self.notes.append(f"values that Slurm never prints, as if they were not there: {told}")
+        if ghosts := {name for name, *_ in self.absences} - self.nodes.keys() if self.nodes else ():
+            self.odd[f"of nodes that no file has ({listed(sorted(ghosts), 3)})"] += sum(
+                name in ghosts for name, *_ in self.absences
+            )
+        if odd := [f"{some} {why}" for why, some in self.odd.items() if some]:
+            self.notes.append(f"odd events: {listed(odd)}")
         if self.ignored:
             said = [f"{text} ({listed(dict.fromkeys(whose), 3)})" if whose else text
                     for text, whose in self.ignored.items()]  # fmt: skip

@@ -22,6 +22,7 @@ from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.slurm_site import CPU
 from workbench.scenario.traces.slurm_text import hosts, resources, seconds
+from workbench.scenario.traces.slurm_values import ABOVE_0
 
 NODE = ("partitions", "cpus", "memory_mb", "weight", "features", "features 2", "features 3")
 TRES_LIMITS = ("GrpTRES", "GrpTRESRunMins", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA")
@@ -190,8 +191,6 @@ DEFAULTS = {
     "partition_job_depth": 0.0,
 }
 DURATIONS = ("PriorityCalcPeriod", "PriorityDecayHalfLife", "PriorityMaxAge")
-ABOVE_0 = frozenset({"PriorityCalcPeriod", "bf_interval", "bf_resolution", "bf_window"})
-"""Of these 0 is what Slurm does not take: the default holds."""
 
 
 def read_site(scenario: Scenario) -> SlurmSite:
@@ -395,9 +394,9 @@ def config_of(scenario: Scenario) -> Mapping[str, Any]:
 
 
 def enforces(config: Mapping[str, Any]) -> bool:
-    """Whether limits hold; they do where nobody says (ours)."""
+    """Whether limits hold; they do where nobody says (ours). 2 is an older word for limits (1: for associations)."""
     name = "AccountingStorageEnforce"
-    return name not in config or any(says(config, name, word) for word in ("limits", "safe", "all"))
+    return name not in config or any(says(config, name, word) for word in ("limits", "safe", "all", "2"))
 
 
 def says(record: Mapping[str, Any], name: str, word: str) -> bool:
