@@ -145,19 +145,6 @@ def test_in_each_pair_slurms_clocks_run_at_another_time_the_same_on_both_sides(m
     assert [each.knobs.get("phase_s", 0.0) for each in found] == 2 * [0, 5, 2.5], "draws are runs of their own anyway"
 
 
-def test_a_wait_behind_a_throttle_begins_when_the_run_lets_the_task() -> None:
-    """One of four tasks of 100 s runs at a time: they come at once and start when the one before has ended, both in the
-    log and without rack r1; from its arrival the last one takes 300 s to its start, of which it waits none."""
-    jobs = [dict(job) for job in site().to_dict()["jobs"]]
-    for number, job in enumerate(jobs[:4]):
-        more = {"eligible_s": 100.0 * number, "array": "7", "array_most": 1.0}
-        job |= {"arrival_s": 0.0, "attributes": {**job["attributes"], **more}}
-    found = workbench.what_if(site(jobs=jobs), "slurm", "without rack=r1", seeds=[0])
-    assert found.runs[0][0].jobs["waited_s"].sum() == 600
-    waits = found.waits.set_index(["by", "name"]).loc[("partition", "p")]
-    assert waits["before_total_s"] < 60 and waits["before_p95_s"] < 30, waits
-
-
 def test_a_scheduler_that_knows_no_partitions_or_limits_is_not_praised_for_it() -> None:
     limit = {"name": "qos normal", "attributes": {"kind": "qos", "name": "normal", "MaxJobsPU": 1.0}}
     found = workbench.what_if(site(entities=[limit]), "slurm", ["scheduler srtf", "nodes x=+1"])

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 import workbench
+from tests.analysis.what_if.test_site_changes import site
 from widgets import WhatIfLab
 from widgets.what_if_lab.trace import TraceChoice
 from workbench.analysis.charts import before_after, job_changes
@@ -95,3 +96,26 @@ def test_the_names_of_measures_have_room_in_a_wider_font_than_the_picture_was_ma
     svg = to_svg(before_after(pd.DataFrame([row], columns=columns)), width=400)
     left = float(re.findall(r"translate\(([\d.]+),", svg)[0])
     assert left >= 172 + 10, left
+
+
+def test_a_wait_behind_a_throttle_begins_when_the_run_lets_the_task() -> None:
+    """One of four tasks of 100 s runs at a time: they come at once and start when the one before has ended, both in the
+    log and without rack r1; from its arrival the last one takes 300 s to its start, of which it waits none."""
+    jobs = [dict(job) for job in site().to_dict()["jobs"]]
+    for number, job in enumerate(jobs[:4]):
+        more = {"eligible_s": 100.0 * number, "array": "7", "array_most": 1.0}
+        job |= {"arrival_s": 0.0, "attributes": {**job["attributes"], **more}}
+    found = workbench.what_if(site(jobs=jobs), "slurm", "without rack=r1", seeds=[0])
+    assert found.runs[0][0].jobs["waited_s"].sum() == 600
+    waits = found.waits.set_index(["by", "name"]).loc[("partition", "p")]
+    assert waits["before_total_s"] < 60 and waits["before_p95_s"] < 30, waits
+
+
+def test_what_goes_is_counted_an_outage_beyond_the_log_told_and_a_limit_that_is_set_holds() -> None:
+    """Slurm leaves who asks for more than MaxTime pending (PartitionTimeLimit), whatever ran in the log."""
+    changes = ["without a-0", "outage a-0 from 60 s to 1 h", "set partition p MaxTime=1"]
+    of_partition = [{"name": "partition p", "attributes": {"kind": "partition", "name": "p"}}]
+    found = "\n".join(workbench.what_if(site(entities=of_partition), "slurm", changes, seeds=[0]).conclusions)
+    assert "With a-0 gone: 1 node with 4 GPUs gone: 1 of 3 of partition p." in found
+    assert " after today's last job: who comes then is not known." in found
+    assert "4 jobs can start no more: its limit is beyond 1 min, partition p's MaxTime." in found

@@ -253,7 +253,8 @@ def cautions(found: WhatIf, number: int) -> list[str]:
     change, run = found.question.changes[number], found.runs[number + 1][0]
     remarks = change.remarks(Configuration(run.scenario, run.scheduler, run.knobs))
     today = found.runs[0][0]
-    return [f"With {change.words}: {text}" for text in (*remarks, *_outlasts(today, run), *_refused(today, run))]
+    more = (*_gone(today, run), *_outlasts(today, run), *_refused(today, run))
+    return [f"With {change.words}: {text}" for text in (*remarks, *more)]
 
 
 def conclusions(found: WhatIf) -> list[str]:
@@ -399,6 +400,22 @@ def _held_to_types(scenario: Scenario, lost: set[str]) -> Iterator[str]:
         )
 
 
+def _gone(today: Run, changed: Run) -> Iterator[str]:
+    """How many machines of a site a change takes away, and from which partitions."""
+    left, lost, of = {node.name for node in changed.scenario.cluster.each_node}, set[str](), dict[str, set[str]]()
+    gpus = 0
+    for node in today.scenario.cluster.each_node:
+        machine = node.name.partition("/")[0]
+        for partition in filter(None, str(node.attributes.get("partitions", "")).split(",")):
+            of.setdefault(partition, set()).add(machine)
+        if node.name not in left:
+            lost.add(machine)
+            gpus += node.gpus * (node.accelerator != CPU)
+    parts = [f"{len(its & lost)} of {len(its)} of partition {name}" for name, its in of.items() if its & lost]
+    if parts:
+        yield f"{counted(len(lost), 'node')} with {counted(gpus, 'GPU')} gone: {listed(parts, 5)}."
+
+
 def _outlasts(today: Run, changed: Run) -> Iterator[str]:
     """Of outages of a change that end after today's last job: how many jobs wait for that, and what the others wait."""
     more = set(changed.scenario.core.faults.list) - set(today.scenario.core.faults.list)
@@ -413,6 +430,9 @@ def _outlasts(today: Run, changed: Run) -> Iterator[str]:
             f"the outage ends {amount(to_s - last_s, 's')} after today's last job, and {counted(len(late), 'job')} can "
             f"end only then: means and makespan below are of that wait.{others}"
         )
+    elif to_s > last_s:
+        rest = amount(to_s - last_s, "s")
+        yield f"the outage goes on for {rest} after today's last job: who comes then is not known."
 
 
 def _rent(before: Cluster, after: Cluster) -> list[str]:

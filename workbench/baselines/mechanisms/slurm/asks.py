@@ -28,7 +28,8 @@ UNLIMITED_S = 365 * 86400.0
 @dataclass(frozen=True, slots=True)
 class Partition:
     """tier, factor: PriorityTier and PriorityJobFactor; longest_s: MaxTime; qos: whose limits hold in it; policy: by
-    what its jobs are in order, in place of priority (ours; `POLICIES`, empty: priority)."""
+    what its jobs are in order, in place of priority (ours; `POLICIES`, empty: priority); longest_as_set: whether a
+    what-if set MaxTime."""
 
     name: str
     tier: float = 1.0
@@ -37,6 +38,7 @@ class Partition:
     default_s: float = math.inf
     qos: str = ""
     policy: str = ""
+    longest_as_set: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,8 @@ class Ask:
     all). even: each node counts for as many CPUs as it asks there (--ntasks-per-node). ran: whether the log saw it run;
     uses: usage of a second. number: when it was submitted, and the numbers in its name, by which equal priorities are
     in order. who: user and account; kind: its model, gang and the nodes it may have, which are a partition's; tier: the
-    partition's; comes: its place by arrival; too_long: whether its limit is beyond MaxTime, and it did not run; shape:
-    all that tells when it can start, but how long it may take."""
+    partition's; comes: its place by arrival; too_long: whether its limit is beyond MaxTime, and it did not run all the
+    same; shape: all that tells when it can start, but how long it may take."""
 
     name: str
     user: str
@@ -136,7 +138,7 @@ def ask_of(
         kind=kind,
         tier=known.tier,
         comes=comes,
-        too_long=asked_s > known.longest_s and not ran,
+        too_long=asked_s > known.longest_s and (known.longest_as_set or not ran),
     )
 
 

@@ -434,7 +434,8 @@ def _partition(record: Mapping[str, Any]) -> Partition:
     if policy and policy not in POLICIES:
         raise InputError(f"partition {record['name']}: Policy", policy, f"one of {', '.join(POLICIES)}")
     longest_s, default_s = longest or math.inf, default or longest or math.inf
-    return Partition(str(record["name"]), tier, factor, longest_s, default_s, qos, policy)
+    as_set = "MaxTime" in str(record.get(AS_SET, "")).split(",")
+    return Partition(str(record["name"]), tier, factor, longest_s, default_s, qos, policy, as_set)
 
 
 def _span_s(value: float | str) -> float | None:
