@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -200,24 +200,8 @@ def read_site(scenario: Scenario) -> SlurmSite:
         if kind := entity.attributes.get("kind"):
             entries.setdefault(str(kind), []).append(entity.attributes)
     config = config_of(scenario)
-    machines: dict[str, int] = {}
-    where, cpus, memory, weight, gpus = [], [], [], [], Counter[tuple[str, int]]()
-    inside: dict[str, set[int]] = {}
-    features: dict[int, set[str]] = {}
-    for node in scenario.cluster.each_node:
-        name, attributes = node.name.partition("/")[0], node.attributes
-        if name not in machines:
-            machines[name] = len(machines)
-            cpus.append(float(attributes.get("cpus", math.inf)))
-            memory.append(float(attributes.get("memory_mb", math.inf)))
-            weight.append(float(attributes.get("weight", 1.0)))
-            for partition in str(attributes.get("partitions", "")).split(","):
-                inside.setdefault(partition, set()).add(machines[name])
-            said = (str(attributes.get(each, "")).split(",") for each in NODE if each.startswith("features"))
-            features[machines[name]] = {word for words in said for word in words}
-        where.append(machines[name])
-        gpus["gres/gpu", machines[name]] += node.gpus if node.accelerator != CPU else 0
-        gpus[f"gres/gpu:{node.accelerator.lower()}", machines[name]] += node.gpus
+    nodes = _nodes_of(scenario)
+    machines = nodes.names
     found = {str(each["name"]): _partition(each) for each in entries.get("partition", [])}
     qos = {str(each["name"]): each for each in entries.get("qos", [])}
     reservations = tuple(_reservation(each) for each in entries.get("reservation", []))
@@ -228,29 +212,16 @@ def read_site(scenario: Scenario) -> SlurmSite:
     comes = {job.name: i for i, job in enumerate(sorted(jobs, key=lambda job: job.arrival_s))}
     asks = {job.name: ask_of(job, found, kept, factors, comes[job.name]) for job in jobs}
     wait_for_arrays(asks)
-    tres = {name: np.zeros(len(machines)) for name, _ in gpus}
-    for (name, at), number in gpus.items():
-        tres[name][at] = number
-    tres |= {"cpu": np.array(cpus), "mem": np.array(memory), "node": np.ones(len(machines))}
     accounts = {str(each["account"]): _account(each) for each in entries.get("account", [])}
     users = {(str(each["user"]), str(each["account"])): _account(each) for each in entries.get("user", [])}
     children, promised = _shares_of(accounts, users)
     enforced = enforces(config)
     counted = str(config.get("SelectTypeParameters", "CR_CORE_MEMORY")).upper()
-    if "MEMORY" not in counted:  # what jobs ask for is not taken from anybody
-        memory = [math.inf] * len(memory)
-    if not any(unit in counted for unit in ("CPU", "CORE", "SOCKET")):
-        cpus = [math.inf] * len(cpus)
+    counts_cpus = any(unit in counted for unit in ("CPU", "CORE", "SOCKET"))
+    free = (math.inf,) * len(machines)  # what jobs ask for is not taken from anybody
     rule = str(config.get("NodesChosen", ""))
     if rule and rule not in RULES:
         raise InputError(f"config {config['name']}: NodesChosen", rule, f"one of {', '.join(RULES)}")
-    areas = {name: np.isin(np.arange(len(machines)), [*each]) for name, each in inside.items() if name}
-    for job in jobs:
-        area, partition = asks[job.name].kind[2], asks[job.name].partition
-        if area != partition and area not in areas:
-            of_partition = areas.get(partition, np.full(len(machines), partition not in found or not inside))
-            may = of_partition & _bound(job.attributes, tuple(machines), features)
-            areas[area] = may if may.sum() >= max(asks[job.name].nodes, 1) else of_partition
     return SlurmSite(
         settings=_settings(config),
         enforced=enforced,
@@ -269,19 +240,19 @@ def read_site(scenario: Scenario) -> SlurmSite:
         accounts=accounts,
         users=users,
         reservations=reservations,
-        machines=tuple(machines),
-        machine=tuple(where),
+        machines=machines,
+        machine=nodes.where,
         types=tuple(node.accelerator.lower() for node in scenario.cluster.each_node),
         all_nodes=float(config.get("nodes", len(machines))),
-        all_cpus=float(config.get("cpus", sum(cpus))),
-        cpus=tuple(cpus),
-        memory_mb=tuple(memory),
-        weight=tuple(weight),
-        inside=areas,
+        all_cpus=float(config.get("cpus", sum(nodes.cpus))),
+        cpus=nodes.cpus if counts_cpus else free,
+        memory_mb=nodes.memory_mb if "MEMORY" in counted else free,
+        weight=nodes.weight,
+        inside=_areas(jobs, asks, nodes, found),
         tres_weight={
             name: value for name, value in resources(",".join(_listed(config, "PriorityWeightTRES"))).items() if value
         },
-        tres=tres,
+        tres=nodes.tres,
         asks=asks,
         before=frozenset(name for ask in asks.values() for _, name in ask.after),
         failed=failed_of(jobs, asks),
@@ -291,6 +262,58 @@ def read_site(scenario: Scenario) -> SlurmSite:
         beside={job.name: str(job.attributes["types"]).lower().split(",") for job in beside},
         turns=sorted(turn for job in beside for turn in _turns(job.name, dict(job.attributes))),
     )
+
+
+class _Nodes(NamedTuple):
+    """The machines of a cluster, and where: of each core node; inside: those of each partition; features: of each."""
+
+    names: tuple[str, ...]
+    where: tuple[int, ...]
+    cpus: tuple[float, ...]
+    memory_mb: tuple[float, ...]
+    weight: tuple[float, ...]
+    inside: Mapping[str, set[int]]
+    features: Mapping[int, Set[str]]
+    tres: dict[str, FloatArray]
+
+
+def _nodes_of(scenario: Scenario) -> _Nodes:
+    machines, facts, inside, features = dict[str, int](), list[tuple[float, ...]](), dict[str, set[int]](), {}
+    where, gpus = list[int](), Counter[tuple[str, int]]()
+    for node in scenario.cluster.each_node:
+        name, attributes = node.name.partition("/")[0], node.attributes
+        if name not in machines:
+            machines[name] = len(machines)
+            known = (("cpus", math.inf), ("memory_mb", math.inf), ("weight", 1.0))
+            facts.append(tuple(float(attributes.get(each, default)) for each, default in known))
+            for partition in str(attributes.get("partitions", "")).split(","):
+                inside.setdefault(partition, set()).add(machines[name])
+            said = (str(attributes.get(each, "")).split(",") for each in NODE if each.startswith("features"))
+            features[machines[name]] = {word for words in said for word in words}
+        where.append(machines[name])
+        gpus["gres/gpu", machines[name]] += node.gpus if node.accelerator != CPU else 0
+        gpus[f"gres/gpu:{node.accelerator.lower()}", machines[name]] += node.gpus
+    cpus, memory_mb, weight = zip(*facts, strict=True)
+    tres = {name: np.zeros(len(machines)) for name, _ in gpus}
+    for (name, at), number in gpus.items():
+        tres[name][at] = number
+    tres |= {"cpu": np.array(cpus), "mem": np.array(memory_mb), "node": np.ones(len(machines))}
+    return _Nodes(tuple(machines), tuple(where), cpus, memory_mb, weight, inside, features, tres)
+
+
+def _areas(
+    jobs: Sequence[Job], asks: Mapping[str, Ask], nodes: _Nodes, partitions: Mapping[str, Partition]
+) -> dict[str, Machines]:
+    """The machines of each partition, and of each `Ask.kind`."""
+    every = np.arange(len(nodes.names))
+    areas = {name: np.isin(every, [*each]) for name, each in nodes.inside.items() if name}
+    for job in jobs:
+        area, partition = asks[job.name].kind[2], asks[job.name].partition
+        if area != partition and area not in areas:
+            of_partition = areas.get(partition, np.full(len(every), partition not in partitions or not nodes.inside))
+            may = of_partition & _bound(job.attributes, nodes.names, nodes.features)
+            areas[area] = may if may.sum() >= max(asks[job.name].nodes, 1) else of_partition
+    return areas
 
 
 def _turns(name: str, facts: Mapping[str, Any]) -> Iterator[tuple[float, bool, str]]:
