@@ -52,7 +52,10 @@ def _parser() -> argparse.ArgumentParser:
     check = actions.add_parser("check", help="compute one seed of each kept result anew: does it come out the same?")
     check.add_argument("names", nargs="*", metavar="EXHIBIT", help="as of run; default: all")
     check.set_defaults(action=_check)
-    show = actions.add_parser("table", help="all exhibits with verdict, evidence and command")
+    show = actions.add_parser(
+        "table", help="all exhibits with verdict, evidence and command; of those named every claim"
+    )
+    show.add_argument("names", nargs="*", metavar="EXHIBIT", help="as of run; default: all")
     show.add_argument("--json", action="store_true", help="with every claim, its interval and outcome")
     show.set_defaults(action=_table)
     why = actions.add_parser("gap", help="how much each cause moves a measure that is not the paper's")
@@ -162,7 +165,8 @@ def _gap(args: argparse.Namespace) -> int:
 
 
 def _table(args: argparse.Namespace) -> int:
-    found = rows(KeptResults(args.out))
+    results, wanted_names = KeptResults(args.out), chosen(tuple(args.names))
+    found = [row for row in rows(results) if row["id"] in wanted_names]
     if args.json:
         sys.stdout.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
         return 0
@@ -174,6 +178,9 @@ def _table(args: argparse.Namespace) -> int:
         for row in found
     ]  # fmt: skip
     sys.stdout.write(aligned(names, lines, left=len(names)) + f"\n{counts(found)}\n")
+    for row in found if args.names else ():
+        shown = row["authors_data"] or row["built_in_data"]
+        sys.stdout.write(f"\n{row['paper']}\n{_shown(row['id'], shown['size'], results) if shown else ''}")
     return 0
 
 

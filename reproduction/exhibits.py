@@ -43,13 +43,14 @@ class Claim(NamedTuple):
     """What a paper says of a measure. measure: its name, `*` for any text; sign `=`: the number that the paper prints
     beside it, or `value` where it says it in words, otherwise one of `OPERATORS` with `value`; less: another measure to
     take off first, seed by seed, or how many times which; absent: it is of jobs of a kind that a workload may have none
-    of."""
+    of; word: the paper's, where it has no number and `value` is ours."""
 
     measure: str
     sign: str = "="
     value: float = math.nan
     less: str | Mapping[str, float] = ""
     absent: bool = False
+    word: str = ""
 
     @property
     def taken(self) -> Mapping[str, float]:
@@ -61,6 +62,11 @@ class Claim(NamedTuple):
     def text(self, paper: float) -> str:
         """As read in the table."""
         return f"= {paper:g}" if self.sign == "=" else f"{self.sign} {self.value:g}"
+
+    @property
+    def ours(self) -> str:
+        """What is said beside it where its number is ours."""
+        return f' (ours: "{self.word}")' if self.word else ""
 
     def allowed(self) -> tuple[float, float]:
         """From where to where a measure from 0 on is as said; of a claim with a sign other than `=`."""
@@ -130,7 +136,10 @@ def claim_of(claims: Sequence[Claim], measure: str) -> Claim | None:
 
 
 def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
-    """Every claim of an exhibit, judged; cells: seed, measure, unit, paper, ours of one size."""
+    """Every claim of an exhibit, judged; cells: seed, measure, unit, paper, ours of one size.
+
+    One on a measure of its own that is not among them is open, of no seed, but where a workload may have no such jobs.
+    """
     known = {str(measure): rows for measure, rows in cells.groupby("measure", sort=False)}
     found = []
     for measure, rows in known.items():
@@ -155,7 +164,11 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
         dropped = len(ours) < len(made) and not claim.absent
         outcome = "open" if dropped else judged(claim, paper, unit, mean, *ends, ratio)
         ends = claim.allowed() if exhibit.is_timed(measure) else ends
-        found.append(Finding(told, unit, claim.text(paper), paper, mean, *ends, len(ours), outcome))
+        found.append(Finding(told, unit, claim.text(paper) + claim.ours, paper, mean, *ends, len(ours), outcome))
+    unmeasured = (math.nan,) * 4
+    for claim in exhibit.claims if known else ():
+        if not claim.absent and "*" not in claim.measure and claim.measure not in known:
+            found.append(Finding(claim.measure, "", claim.text(claim.value) + claim.ours, *unmeasured, 0, "open"))
     return found
 
 

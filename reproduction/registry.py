@@ -33,8 +33,8 @@ class Reproduction:
 
     @property
     def figures(self) -> tuple[Callable[[Any], PaperFigure], ...]:
-        """What is computed at any size: functions from a size to a figure."""
-        every = (each.compute for each in self.exhibits if each.sizes is None)
+        """What has the smallest size: functions from a size to a figure."""
+        every = (each.compute for each in self.exhibits if each.has(SMALLEST))
         return (*(compute for compute in every if compute is not None), *self.causes)
 
 

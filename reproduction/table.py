@@ -281,8 +281,8 @@ def told_gap(gap: Mapping[str, Any]) -> str:
     """What stands above a gap on a page."""
     seeds = counted(gap["seeds"], "seed") if isinstance(gap["seeds"], int) else gap["seeds"]
     begin = (
-        f"size {gap['size']}, {seeds}: how much each cause moves a measure, taken in first / left out last, and what "
-        "is left to the paper's"
+        f"size {gap['size']}, {seeds} (ours is of these, not the row's number): how much each cause moves a "
+        "measure, taken in first / left out last, and what is left to the paper's"
     )
     others = f"Not parted: {', '.join(gap['not_parted'])}" if gap["not_parted"] else ""
     return ". ".join(filter(None, (begin, gap["said"], others)))

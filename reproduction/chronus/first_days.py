@@ -132,7 +132,9 @@ def days_scale(size: ChronusSize) -> str:
 def spans_scale(size: ChronusSize) -> str:
     """Of more spans than these."""
     spans = ", ".join(f"{jobs * size.days_nodes:,} from day {day or 0:g} on" for day, jobs in SPANS)
-    return f"{days_scale(size)}; seed by seed {spans}, and again in other draws"
+    return (
+        f"{days_scale(size)}; seed by seed {spans}, and again in other draws, which the intervals take for independent"
+    )
 
 
 def first_days(size: ChronusSize) -> PaperFigure:

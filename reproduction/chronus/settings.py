@@ -194,7 +194,8 @@ def origin(setting: WorkloadSetting) -> str:
     """Where the jobs of a workload come from, for a row."""
     where = f"{setting.nodes} nodes of {NODE_GPUS} GPUs"
     if setting.public:
-        return f"Single days of the authors' Philly file, jobs sampled as there are nodes, {where}"
+        without = " (which has none of Short)" if setting.short else ""
+        return f"Single days of the authors' Philly file{without}, jobs sampled as there are nodes, {where}"
     rate = "" if setting.faster == 1 else f", {setting.faster:g} times as many a day and as short as Table 1 has them"
     hours = f"within {setting.window_s / HOUR:.1f} h on an empty cluster"
     return f"{setting.jobs} jobs drawn as {setting.trace}{rate}, {hours}, {where}"
@@ -278,7 +279,11 @@ def drawn_scale(size: ChronusSize) -> str:
     """Of sections 5.1 to 5.4: the clusters, of which some figures have the first."""
     made = []
     for name, nodes, jobs, _ in size.clusters:
-        ours = "single days of the authors' file, a part of their jobs" if size.public else f"{jobs} jobs within hours"
+        ours = (
+            "single days of the authors' file (7, again in other draws), a part of their jobs"
+            if size.public
+            else f"{jobs} jobs within hours"
+        )
         paper = f"{TRACES[name].jobs:,} in {DAYS:g} days on {TRACES[name].nodes}"
         made.append(f"{ours} on {nodes} nodes as {name}, the paper {paper}")
     return f"{'; '.join(made)}: smaller, as a run costs what its days cost"

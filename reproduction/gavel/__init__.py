@@ -80,7 +80,7 @@ EXHIBITS = (
     ),
     Exhibit(
         "fig11",
-        "Fair over entities as jobs come: 17 % more throughput than a static partition",
+        "Fair over entities as jobs come: a static partition has 17 % less throughput",
         figure_11,
         scale=entities_scale,
     ),
@@ -112,7 +112,7 @@ EXHIBITS = (
         "fig15",
         "Many pairs of models gain by sharing a GPU",
         figure_15,
-        (Claim("pairs that gain*", ">", 50),),
+        (Claim("pairs that gain*", ">", 50, word="many"),),
         seeded=False,
         scale=lambda size: "all pairs of the 26 models, as in the paper",
         belief=NOBODY,
@@ -175,8 +175,8 @@ EXHIBITS = (
         "Speeds of jobs of several GPUs depend on their placement, on slow types less",
         placement,
         (
-            Claim("speed spread over nodes / on one, v100, mean", "<", 0.9),
-            Claim("what spreading leaves of the speed, k80 / v100", ">", 1.1),
+            Claim("speed spread over nodes / on one, v100, mean", "<", 0.9, word="lower"),
+            Claim("what spreading leaves of the speed, k80 / v100", ">", 1.1, word="less on slow types"),
         ),
         seeded=False,
         sizes=("authors",),

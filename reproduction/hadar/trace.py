@@ -35,7 +35,7 @@ LINES = (
 """Hadar as it is by default, and with one of the readings that the paper leaves open taken another way."""
 DRAWN = (HADAR, THROUGHPUT, GAVEL, TIRESIAS, YARN)
 """Lines of Fig. 4's chart: the paper's four, and the other utility."""
-SPEEDS = "speeds are ours, and so are the jobs' gangs (not varied)"
+SPEEDS = "speeds are ours (how far apart: gap of Fig. 4), and so are the jobs' gangs (not varied)"
 WHY = {
     HADAR: f"The paper does not name its utility: the least mean JCT is asked for, not the least TTD; {SPEEDS}.",
     THROUGHPUT: f"The paper's example of a utility: jobs of fast models come first, long slow ones last; {SPEEDS}.",

@@ -26,7 +26,8 @@ def relaxed_starts(times: Times, weights: _Weights) -> list[float] | None:
 
     By brute force over all assignments y. With y fixed, (9) of a GPU says sum_i T_i x_i >= sum_(i<k) T_i T_k over its
     tasks, and the cheapest way is to let the one with the least w / T wait for all of it. None where several optima
-    exist, as then another one could save the lemma: such an instance counts as one in which it holds.
+    exist, as then another one could save the lemma: such an instance is passed over, counted as one
+    in which it holds.
     """
     jobs, found = range(len(times)), list[tuple[float, tuple[float, ...]]]()
     for where in product(range(len(times[0])), repeat=len(times)):

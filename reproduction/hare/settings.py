@@ -137,4 +137,14 @@ def in_gpu_order(instance: HareInstance, order: Sequence[int]) -> HareInstance:
 
 def simulated_scale(size: HareSize) -> str:
     """Of section 7.3."""
-    return f"{size.of(JOBS)} jobs on {size.of(GPUS)} GPUs where these are not what varies; the paper {JOBS} on {GPUS}"
+    here = f"{size.of(JOBS)} jobs on {size.of(GPUS)} GPUs where these are not what varies"
+    return f"{here}; the paper {JOBS} on {GPUS}; {EARLIEST}"
+
+
+def testbed_scale(size: HareSize) -> str:
+    """Of section 7.2."""
+    jobs = f"{size.testbed_jobs} jobs (the paper does not say how many)"
+    return f"{jobs} on 15 GPUs, as in the paper; {EARLIEST}"
+
+
+EARLIEST = "Hare by earliest finish (ours), as line 12 prints it beside that in Figs. 12 and 16"

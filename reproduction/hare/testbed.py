@@ -116,7 +116,7 @@ def figure_12(size: HareSize) -> PaperFigure:
     best, worst = ratios(found, "best"), ratios(found, "worst")
     ours = "lengths, parallel tasks and weights that are ours, as the paper does not print them: 7.3 reasons"
     jobs = f"{size.testbed_jobs} jobs of {ours}"
-    slower = ratios(found, PRINTED)
+    slower, behind = ratios(found, PRINTED), ratios(found, "best", PRINTED)
     rows = [
         Entry("weighted JCT, best of the others / Hare", "1", BEST, best.mean(), f"{said(best)} {jobs}.", "7.2"),
         Entry("weighted JCT, worst of the others / Hare", "1", WORST, worst.mean(), f"{said(worst)} {jobs}.", "7.2"),
@@ -128,6 +128,8 @@ def figure_12(size: HareSize) -> PaperFigure:
         Entry("weighted JCT, Hare as printed / Hare", "1", None, slower.mean(),
             f"{said(slower)} Line 12 of Algorithm 1 as printed, to the GPU that is free first: with our jobs "
             "Hare is then behind, in the paper it is ahead.", "Algorithm 1"),
+        Entry("weighted JCT, best of the others / Hare as printed", "1", None, behind.mean(),
+            f"{said(behind)} The paper's Hare is ahead; the row above has what line 12 is worth.", "7.2, Algorithm 1"),
         Entry("weighted JCT, Hare carried out / planned, all jobs there at the start", "1", 1.05, core["there"].mean(),
             f"{said(core['there'])} The paper's testbed and simulator are at most 5 % apart; here only what switches "
             "cost, by Table 3's Hare column, sets them apart.", "7.3"),
