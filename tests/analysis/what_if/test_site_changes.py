@@ -404,6 +404,13 @@ def test_an_outage_that_outlasts_the_log_and_waits_that_capacity_does_not_explai
     found = workbench.what_if(two_types(4), "slurm", asked, seeds=[0])
     (said,) = (text for text in found.conclusions if "the outage ends" in text)
     assert " after today's last job, and 1 job can end only then: means and makespan below" in said
+    assert not any("asked for no type" in text for text in found.conclusions), "q has no other"
+    (said,) = (
+        text
+        for text in workbench.what_if(two_types(0), "slurm", asked[0], seeds=[0]).conclusions
+        if "asked for no type" in text
+    )
+    assert "1 of these asked for no type of GPU: Slurm may start them on x and y of partition p." in said
     assert found.warnings == () and "Job by job, with b-0 down from 2024-03-01 08:00 to …" in str(
         pictures.by_job(found, asked[0]).named()
     )
@@ -508,6 +515,7 @@ def test_several_changes_at_once_and_times_of_the_log_move_with_their_jobs() -> 
         ("set qos normal MaxJobsPU=few", "expected a number from 0, or none"),
         ("set qos normal MaxWall=soon", "minutes or "),
         ("set config PriorityMaxAge=x", "minutes or "),
+        ("set config bf_interval=0", "more than 0: Slurm's default"),
         ("set partition q MaxTime=soon", "minutes or "),
         ("without rack=r3", "rack may be r1 and r2"),
         ("without switch=s1", "no node says its switch"),

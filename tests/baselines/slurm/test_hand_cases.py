@@ -38,10 +38,14 @@ def test_1_a_shadow_time_is_kept() -> None:
 
 def test_2_without_backfill_the_partition_waits() -> None:
     """SchedulerType=sched/builtin: "If any job in the partition can not be scheduled, no lower priority job in that
-    partition will be scheduled" (slurm.conf(5)): `short` waits for `big`."""
+    partition will be scheduled" (slurm.conf(5)): `short` waits for `big`. bf_interval=-1: no backfill loop."""
     scenario = site_of(job("a", 0, 300, 4, 300), job("big", 1, 60, 8, 60), job("short", 3, 60, 4, 200))
     found = starts(scenario, backfill=False)
     assert found["big"] == 300 and found["short"] >= 360
+    record = scenario.to_dict()
+    for told, most in (("bf_interval=-1", math.inf), ("bf_interval=²", 300)):
+        record["entities"][0]["attributes"]["SchedulerParameters"] = told
+        assert (starts(Scenario.from_dict(record))["short"] >= 360) == (most > 300), told
 
 
 def test_a_job_that_never_started_holds_others_back_until_it_is_cancelled() -> None:

@@ -34,6 +34,7 @@ from workbench.scenario.cluster import Node
 from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Entity, Scenario
 from workbench.scenario.traces.slurm_text import hosts, resources, seconds
+from workbench.scenario.traces.slurm_values import ABOVE_0
 from workbench.scenario.traces.timed import ANY
 from workbench.scenario.traces.trace_file import number
 from workbench.session.registry import find_scheduler
@@ -217,6 +218,10 @@ class SiteSettingTo(Change):
             where = f"; {self.name} is of a {' or '.join(others)}" if others else ""
             raise InputError(f"set {self.of}", self.name, f"one of {', '.join(SET[kind])}{where}")
         expected = _expected(self.name)
+        if self.name in ABOVE_0 and number(self.value) == 0:
+            raise InputError(
+                f"set {self.of} {self.name}", self.value, "more than 0: Slurm's default holds where it is 0"
+            )
         if self.value != "none" and not VALUES[expected](self.value):
             raise InputError(f"set {self.of} {self.name}", self.value, f"{expected}, or none")
 

@@ -253,7 +253,7 @@ def cautions(found: WhatIf, number: int) -> list[str]:
     change, run = found.question.changes[number], found.runs[number + 1][0]
     remarks = change.remarks(Configuration(run.scenario, run.scheduler, run.knobs))
     today = found.runs[0][0]
-    more = (*_gone(today, run), *_outlasts(today, run), *_refused(today, run))
+    more = (*_outlasts(today, run), *_refused(today, run), *_gone(today, run))
     return [f"With {change.words}: {text}" for text in (*remarks, *more)]
 
 
@@ -391,9 +391,9 @@ def _of_no_type(scenario: Scenario, names: Set[str], least: int = 1) -> Counter[
     return free
 
 
-def _held_to_types(scenario: Scenario, lost: set[str]) -> Iterator[str]:
+def _held_to_types(scenario: Scenario, lost: set[str], least: int = 1) -> Iterator[str]:
     """Which refused jobs Slurm may start, as they asked for no type and their partition has another left."""
-    for (partition, types), count in _of_no_type(scenario, lost).items():
+    for (partition, types), count in _of_no_type(scenario, lost, least).items():
         yield (
             f"{count} of these asked for no type of GPU: Slurm may start them on {types} of partition {partition}. "
             + OWN_TYPE
@@ -430,6 +430,7 @@ def _outlasts(today: Run, changed: Run) -> Iterator[str]:
             f"the outage ends {amount(to_s - last_s, 's')} after today's last job, and {counted(len(late), 'job')} can "
             f"end only then: means and makespan below are of that wait.{others}"
         )
+        yield from _held_to_types(changed.scenario, set(late), 2)
     elif to_s > last_s:
         rest = amount(to_s - last_s, "s")
         yield f"the outage goes on for {rest} after today's last job: who comes then is not known."

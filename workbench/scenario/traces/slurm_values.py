@@ -9,6 +9,7 @@ from workbench.scenario.traces.trace_file import number
 
 ABOVE_0 = frozenset({"PriorityCalcPeriod", "bf_interval", "bf_resolution", "bf_window"})
 """Of these 0 is what Slurm does not take: the default holds."""
+NO_BACKFILL = "bf_interval=-1"
 GONE_BY = frozenset(
     [
         *("", "0", "NONE", "FAIR_TREE", "NO_FAIR_TREE", "CALCULATE_RUNNING", "SMALL_RELATIVE_TO_TIME"),
@@ -49,5 +50,5 @@ def unread_parameters(record: Mapping[str, str]) -> list[str]:
     return [
         f"{name}={text}"
         for name, text, found in given
-        if found is None or found < 0 or (name in ABOVE_0 and found == 0)
+        if found is None or (name in ABOVE_0 and found == 0) or (found < 0 and f"{name}={text}" != NO_BACKFILL)
     ]

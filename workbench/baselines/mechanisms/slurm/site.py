@@ -22,7 +22,8 @@ from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.slurm_site import CPU
 from workbench.scenario.traces.slurm_text import hosts, resources, seconds
-from workbench.scenario.traces.slurm_values import ABOVE_0
+from workbench.scenario.traces.slurm_values import ABOVE_0, NO_BACKFILL
+from workbench.scenario.traces.trace_file import number
 
 NODE = ("partitions", "cpus", "memory_mb", "weight", "features", "features 2", "features 3")
 TRES_LIMITS = ("GrpTRES", "GrpTRESRunMins", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA")
@@ -230,7 +231,8 @@ def read_site(scenario: Scenario) -> SlurmSite:
         favors_small=says(config, "PriorityFavorSmall", "yes"),
         by_priority=not says(config, "PriorityType", "basic"),
         fair_tree=not says(config, "PriorityFlags", "NO_FAIR_TREE"),
-        backfills=not says(config, "SchedulerType", "builtin"),
+        backfills=not says(config, "SchedulerType", "builtin")
+        and NO_BACKFILL not in _listed(config, "SchedulerParameters"),
         partitions=found,
         qos={name: limits_of(each) for name, each in qos.items()},
         qos_priority={name: float(each.get("Priority", 0.0)) for name, each in qos.items()},
@@ -295,8 +297,8 @@ def _nodes_of(scenario: Scenario) -> _Nodes:
         gpus[f"gres/gpu:{node.accelerator.lower()}", machines[name]] += node.gpus
     cpus, memory_mb, weight = zip(*facts, strict=True)
     tres = {name: np.zeros(len(machines)) for name, _ in gpus}
-    for (name, at), number in gpus.items():
-        tres[name][at] = number
+    for (name, at), some in gpus.items():
+        tres[name][at] = some
     tres |= {"cpu": np.array(cpus), "mem": np.array(memory_mb), "node": np.ones(len(machines))}
     return _Nodes(tuple(machines), tuple(where), cpus, memory_mb, weight, inside, features, tres)
 
@@ -430,16 +432,16 @@ def says(record: Mapping[str, Any], name: str, word: str) -> bool:
 def _settings(config: Mapping[str, Any]) -> dict[str, float]:
     found = dict(DEFAULTS)
     for name in DEFAULTS:
-        value = config.get(name) if name in SETTINGS else None
+        given = config.get(name) if name in SETTINGS else None
         if name in DURATIONS:
-            span = None if value is None else _span_s(value)
+            span = None if given is None else _span_s(given)
             found[name] = DEFAULTS[name] if span is None else span
-        elif isinstance(value, (int, float)):
-            found[name] = float(value)
+        elif isinstance(given, (int, float)):
+            found[name] = float(given)
     for part in _listed(config, "SchedulerParameters"):
         name, _, text = part.partition("=")
-        if name in found and text.replace(".", "", 1).isdigit():
-            found[name] = float(text)
+        if name in found and (value := number(text)) is not None and value >= 0:
+            found[name] = value
     return {name: DEFAULTS[name] if name in ABOVE_0 and value <= 0 else value for name, value in found.items()}
 
 
