@@ -339,7 +339,8 @@ begins = [360 * n for n in range(int(wait["finish_s"] // 360)) if not (
 used = [((spells["start_s"] <= at + 10) & (spells["end_s"] > at + 10)).sum() for at in begins]
 assert len(begins) == 34 and sum(gpus < 8 for gpus in used) == 7  # another's turn, or too few of a type
 assert 0.55 < share < 0.65 and 1.3 < had_h < 1.5 and not readers.judged([*papers[:1], "hadar", "hare"], "weight")[0]
-moves = runs["hadar"].jobs.set_index("job")["moves"]
+moves, waited_s = (runs["hadar"].jobs.set_index("job")[name] for name in ("moves", "waited_s"))
+assert waited_s.idxmax() == "plain" and [worth for _, worth in jobs[3].rewards] == [100, 80, 50, 20]
 assert set(moves.index[moves > 0]) == {"elastic", "soft", "late"} and moves.sum() == 4
 fastest = max(row.steps_per_s for row in scenario.throughputs if (row.model, row.gpus) == (scenario.jobs[0].model, 4))
 assert fastest < scenario.jobs[0].steps / 7200  # in no schedule within two hours
@@ -365,7 +366,9 @@ assert hare.groupby(["node", "slot"])["start_s"].min().nunique() > 1
     "12_build_your_own": """
 assert endless.guess("no answer is the best") and {kind for row in crowded for kind in row["gpus"]} == {"v100"}
 assert sum(node.gpus for node in more.nodes if node.accelerator == "v100") == 4
-assert counted.guess(3) and starved.guess("wide")
+assert counted.guess(3) and starved.guess("wide") and {kind for row in fast for kind in row["gpus"]} == {"v100"}
+speed = {row.model: row.steps_per_s for row in scenario.throughputs if row.accelerator == "v100"}
+assert (speed["wide"], speed["big"] + speed["small"]) == (9, 14)
 assert [node.gpus for node in needed.nodes if "not there" in node.name] == [2, 1]
 assert {(row["job"], *row["gpus"]) for row in doubled} > {("big", "v100"), ("big", "k80")}
 for each, part in ((time, "job_time"), (capacity, "capacity"), (fairness, "epigraph")):
@@ -546,5 +549,6 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, warm: Path, monkeypatch: py
         for output in cell.get("outputs", []):
             assert output.output_type != "error"
             assert output.get("name") != "stderr", output.get("text")
-            assert "...</td>" not in output.get("data", {}).get("text/html", ""), "a table that is cut"
+            shown = output.get("data", {}).get("text/html", "")
+            assert "...</td>" not in shown and not re.search(r">-0(\.0*)?<", shown), "cut, or minus 0"
     assert sorted(p.name for p in tmp_path.iterdir() if p.is_file()) == [path.name], "a notebook leaves no files"

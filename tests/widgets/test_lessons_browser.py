@@ -11,7 +11,7 @@ import pandas as pd
 from widgets import Exercise, Guess
 from IPython.display import display
 display(Guess("Who ends **first** under `fifo`?", lambda: "vision", choices=["vision", "<b>game</b>"],
-              because="It came first.", show=lambda: pd.DataFrame({"ends": [90]}, index=["vision"])))
+              because="`vision` came *first*.", show=lambda: pd.DataFrame({"ends": [90]}, index=["vision"])))
 display(Guess("After how many minutes?", lambda: 90.0, unit="min", within=5))
 display(Guess("Put them in order.", lambda: ["b", "c", "a"], order=["a", "b", "c"]))
 """
@@ -63,6 +63,7 @@ def test_a_lesson_asks_and_answers_by_keyboard(page: Page, lab_server: Server, p
     choice.locator("input").last.press("Enter")
     comes_true(page, "document.querySelector('form.wb-guess').dataset.state === 'wrong'")
     expect(choice.locator(".wb-guess-reply")).to_contain_text("You said: <b>game</b>. The run says: vision.")
+    assert choice.locator(".wb-guess-reply :is(code, em)").all_text_contents() == ["vision", "first"]
     page.locator(".jp-OutputArea-output table").first.wait_for()
     number.locator("input").fill("88")
     number.locator("input").press("Enter")

@@ -4,10 +4,10 @@ function made(tag, className = "", text = "") {
   return Object.assign(document.createElement(tag), { className, textContent: text });
 }
 
-// With *stressed* words, as widgets/lessons/prose.py has them.
+// With `code` and *stressed* words, as widgets/lessons/prose.py has them.
 function paragraph(text) {
-  const found = made("p");
-  found.append(...text.split(/(?<![\w*])\*([^*\s$][^*$]*)(?<!\s)\*(?![\w*])/).map((part, at) => (at % 2 ? made("em", "", part) : part)));
+  const found = made("p"), parts = text.split(/(`[^`]+`|(?<![\w*])\*[^*\s$][^*$]*(?<!\s)\*(?![\w*]))/);
+  found.append(...parts.map((part, at) => (at % 2 ? made(part[0] === "`" ? "code" : "em", "", part.slice(1, -1)) : part)));
   return found;
 }
 
