@@ -31,7 +31,7 @@ LINKS = {
     "hadar": ("price", "payoff", "choice"),
     "hops": ("gain and weight", "plan"),
     "hare": ("order", "task", "slot"),
-    "hadare": ("work", "copies", "choice"),
+    "hadare": ("work", "payoff", "copies", "choice"),
     "chronus": ("promise", "lease", "placement"),
     "fifo": ("order", "choice"),
     "las": ("order", "choice"),
@@ -270,8 +270,11 @@ def test_ranks_are_in_the_order_of_choice(knobs: dict[str, str], monkeypatch: py
     assert asked >= 10
     if not knobs:
         text = workbench.chain(run, "fast-0/0", 3554.5, again=False).links[1].text
-        assert "1. game on v100: 2 (0.667 / 0.333); 2. vision on v100: 2 (0.333 / 0.167), behind the one bef" in text
-        assert "1 min 12 s less than its share of v100, that one had 6 min less than its share; 3. tr" in text
+        assert (
+            "1. game on v100: 2 (0.667 / 0.333); 2. vision on v100: 2 (0.333 / 0.167), behind the one before: " in text
+        )
+        assert "by 30 min that one had 6 min less than its share of v100, this one had 1 min 12 s less than" in text
+        assert text.endswith("that one was owed nothing of k80, this one had 6 min more than its share.")
 
 
 def test_hadars_prices_and_payoffs_add_up() -> None:
@@ -293,7 +296,8 @@ def test_hares_chain_has_the_time_that_a_task_takes() -> None:
     idle = workbench.chain(workbench.simulate("preset:hare_example", "hare"), "node2-0/0", 3.24, again=False).summary
     # a task takes 2 s there, which was free from 2.5 s on
     assert (
-        "none of its tasks is left to begin; J2 #0.1 would end there at 4.5 s at the soonest, not at 4 s; J2 " in idle
+        "none of its tasks is left to begin; task J2 #0.1 would end there at 4.5 s at the soonest, not at 4 s; task J2 "
+        in idle
     )
     assert idle.endswith("J2 #0.0 would end there at 4.5 s at the soonest, not at 3.5 s.")
     slower = workbench.chain(workbench.simulate("preset:hops_example", "hare"), "slow-0/0", 600.0, again=False)

@@ -127,10 +127,10 @@ def test_a_duration_in_sight_has_a_slider_that_goes_along() -> None:
 
 def test_an_optional_knob_may_be_empty() -> None:
     control, _ = control_of(name="refresh_s", default=None, help="h", unit="s", minimum=1.0, optional=True)
-    assert control.value() is None and control.widget.placeholder == "none"
+    assert control.value() is None and control.widget.placeholder == "not set"
     control.widget.value = "1 h"
     assert control.value() == 3600
-    for empty in ("", "none", "-"):
+    for empty in ("", "none", "not set", "-"):
         control.widget.value = empty
         assert control.value() is None
 

@@ -13,14 +13,13 @@ import pandas as pd
 
 from widgets.compare_lab.outcomes import Outcomes
 from widgets.editors.mistakes import refusal
-from widgets.lab.words import PROPERTIES
-from widgets.lab.words import titled as in_titles
+from widgets.lab.words import PROPERTIES, told
 from workbench.analysis.comparison import Comparison, best_of
 from workbench.analysis.metrics import metric, warned
-from workbench.analysis.metrics.confidence import LEVEL
+from workbench.analysis.metrics.confidence import LEVEL, ends_as_read
 from workbench.analysis.metrics.declared import MAIN, MARK
 from workbench.analysis.metrics.summary import shown, with_known
-from workbench.analysis.what_if.words import amount
+from workbench.analysis.what_if.words import amount, change_of
 from workbench.base.errors import counted
 from workbench.base.labels import listed, unit_beside, with_unit
 from workbench.base.rounding import short_number
@@ -35,7 +34,7 @@ FOR_ALL = "For all"
 """The tab with what the core does."""
 ALSO = ("jobs_refused",)
 """Shown beside the main measures where it is not 0 everywhere."""
-UNSURE, MAY_BE_CHANCE = "≈", "no difference shown, as 1 is in the interval: it may be chance"
+UNSURE, MAY_BE_CHANCE = "≈", "no difference shown, as 1 (of a difference 0) is in the interval: it may be chance"
 TITLE_LETTERS = 24
 """What stands on one line of a title beside the list of schedulers, on a screen 1024 px wide."""
 READINGS: Mapping[Reading, tuple[str, str]] = {
@@ -203,13 +202,17 @@ def _pairs(found: Comparison, against: str | None) -> dict[tuple[str, str], str]
         return {}
     lines = {}
     for row in found.paired_as_read(against).to_dict("records"):
-        ratio, low, high = (float(row[key]) for key in ("ratio", "ratio_low", "ratio_high"))
-        if math.isnan(ratio) or row["seeds"] == 1:
+        name, ratio, low, high = str(row["measure"]), *(float(row[key]) for key in ("ratio", "ratio_low", "ratio_high"))
+        sign, middle, ends = "&times;&nbsp;", f"{ratio:.2f}", ends_as_read(low, high)
+        if math.isnan(ratio):  # as a seed of the other one has 0
+            unit = metric(name).unit if metric(name).unit in ("s", "share") else ""
+            middle, *both = (change_of(float(row[key]), unit) for key in ("difference", "low", "high"))
+            sign, low, ends = "", float(row["low"]), (both[0], both[1])
+        if row["seeds"] == 1 or not middle:
             continue
-        ends = {f"{ratio:.2f}", f"{low:.2f}", f"{high:.2f}"}
-        span = "" if len(ends) == 1 or math.isnan(low) else f" ({low:.2f}&nbsp;to&nbsp;{high:.2f})"
+        span = "" if {middle} == {*ends} or math.isnan(low) else f" ({'&nbsp;to&nbsp;'.join(ends)})"
         unsure = f"&nbsp;<abbr title='{MAY_BE_CHANCE}'>{UNSURE}</abbr>" if row["unsure"] else ""
-        lines[str(row["scheduler"]), str(row["measure"])] = f"&times;&nbsp;{ratio:.2f}{span}{unsure}"
+        lines[str(row["scheduler"]), name] = f"{sign}{middle}{span}{unsure}"
     return lines
 
 
@@ -278,7 +281,8 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
         chances = "draws of such jobs" if outcomes.setting.bootstrap else "these jobs' chances"
         said.append(
             f"Below a mean: \N{PLUS-MINUS SIGN} standard deviation over the seeds; its ratio to {titled(first)}, "
-            f"the mean of the seeds' ratios (not the ratio of the means), with its interval over {chances}, "
+            f"the mean of the seeds' ratios (not the ratio of the means), the difference where a seed there "
+            f"has 0, with its interval over {chances}, "
             f"so wide that with {100 * LEVEL:g} % all of a row hold (Bonferroni); {UNSURE} {MAY_BE_CHANCE}."
         )
     left = found.measures[(found.measures["jobs_unfinished"] > 0) | (found.measures["jobs_refused"] > 0)]["scheduler"]
@@ -317,9 +321,8 @@ def decides_table(asked: Mapping[str, RunRequest], titled: Titled) -> str:
     rows = []
     for label, run in asked.items():
         found = find_scheduler(run.scheduler)
-        route = found.route(found.settle(run.knobs))
-        said = in_titles(route.sentence, route.formulation)
-        rows.append(_row(label, titled, f"<td>{html.escape(said)}</td>"))
+        said = html.escape(told(found.route(found.settle(run.knobs))))
+        rows.append(_row(label, titled, f"<td>{said}</td>"))
     heads = "".join(f"<th scope='col' class='wb-left-aligned'>{text}</th>" for text in ("Scheduler", "Decides by"))
     return (
         f"<table class='wb-data wb-reads-table wb-decides'><thead><tr>{heads}</tr></thead>"

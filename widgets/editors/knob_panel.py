@@ -27,6 +27,8 @@ SLIDER_RANGE = 6.0
 """A slider goes from the default divided by this to the default times this."""
 NO_LIMIT = math.inf
 """What a slider has for none: it stands last."""
+UNSET = "not set"
+"""Of a knob without a value, as no limit: `none` would read as none of what it limits."""
 COUNTS = (*range(1, 11), 12, 15, 20, 30, 50, 100)
 """Whole numbers that a slider offers beside one that may be none, and so is typed."""
 STEPS = 40
@@ -233,7 +235,7 @@ class Control:
         return f"a duration{of}{none}, such as 2 h 30 min; a number alone is {self._unit}"
 
     def _parsed(self, text: str) -> Any:
-        if self._knob.optional and text.lower() in ("", "none", "-"):
+        if self._knob.optional and text.lower() in ("", UNSET, "none", "-"):
             return None
         if self._knob.kind == "str":
             return text
@@ -274,7 +276,7 @@ def _control(knob: Knob) -> Any:
     return w.Text(
         value=written(knob, knob.default),
         description=label,
-        placeholder="none" if knob.optional else "",
+        placeholder=UNSET if knob.optional else "",
         continuous_update=False,
         **common,
     )
@@ -343,7 +345,7 @@ def _ranged(knob: Knob, chosen: Chosen) -> Knob:
 
 
 def _offer(knob: Knob, number: float) -> str:
-    return "not set" if knob.optional and number == NO_LIMIT else written(knob, number)
+    return UNSET if knob.optional and number == NO_LIMIT else written(knob, number)
 
 
 def _nearest(value: Value, offered: Sequence[float]) -> float | None:
@@ -376,4 +378,4 @@ def said(knob: Knob, value: Value) -> str:
     """A value as it is typed; of a switch on or off."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    return "none" if value is None else written(knob, value)
+    return UNSET if value is None else written(knob, value)

@@ -110,7 +110,7 @@ def told_of(run: Run, found: Mapping[str, Any]) -> str:
     verdict, *rest = (html.escape(sentence) for sentence in sentences(run, found))
     job = str(found["job"])
     bold = html.escape(f"{job}: {run.jobs.set_index('job')['verdict'][job].replace('_', ' ')}")
-    return "".join(f"<p>{line}</p>" for line in (verdict.replace(bold, f"<b>{bold}</b>", 1), *rest))
+    return "".join(f"<p>{line}</p>" for line in (f"<b>{bold}</b>{verdict.removeprefix(bold)}", *rest))
 
 
 def pictured(run: Run, found: Mapping[str, Any]) -> dict[str, Any]:

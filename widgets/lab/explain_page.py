@@ -69,9 +69,9 @@ class ExplainPage:
         self._otherwise = OtherwiseRow(work, self._question, self._asked_of, self._waiting, weighed)
         self.choice = w.HBox([self._job, self._at])
         self.choice.add_class("wb-choice")
-        row = w.HBox([self.choice, *self._otherwise.asks, self._said])
+        row = w.HBox([self.choice, *self._otherwise.asks, self._otherwise.again, self._said])
         row.add_class("wb-tools")
-        self.box = w.VBox([row, self._otherwise.told, self._reasons.told, self._otherwise.again])
+        self.box = w.VBox([row, self._otherwise.told, self._reasons.told])
 
     def show_run(self, run: Run) -> None:
         """Offer the jobs of another run; the chosen one stays if it is there, the time that was asked for too."""
@@ -365,9 +365,8 @@ class OtherwiseRow:
         self._answer.add_class("wb-verdict")
         self._answer.add_class("wb-explain-otherwise")
         self.asks = (self._faster, self._now)
-        self.again = w.HBox([self._alone, self._more, self._kind, self._cancel])
+        self.again = w.HBox([self._alone, self._kind, self._more, self._cancel])
         self.again.add_class("wb-tools")
-        self.again.add_class("wb-explain-again")
         self._try_it = _button("", "try", lambda: self._weighed(*self._weight))
         self._try_it.tooltip = "Sets the weight in the table of jobs, for the whole run; Undo takes it back"
         self._try_it.layout.display = "none"
@@ -393,7 +392,6 @@ class OtherwiseRow:
         self._number += 1
         self.cancel()
         self._asked, self._answer.value, self._try_it.layout.display = None, "", "none"
-        self.told.remove_class("wb-explain-by-again")
         self._wait(False)
         self._say("", "")
 
@@ -485,7 +483,6 @@ class OtherwiseRow:
             self._refuse(error)
             return
         self.forget()
-        self.told.add_class("wb-explain-by-again")  # the answer stands where the eye is: by the button
         self._asked, self._heading = asked, self._alone.description
         if kind is not None:
             self._heading = f"{self._more.description} ({kind})"

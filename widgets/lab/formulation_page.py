@@ -22,7 +22,7 @@ from widgets.editors.setting_history import RowSetting
 from widgets.lab.highlight import About
 from widgets.lab.results import drawings
 from widgets.lab.rows_panel import Light, RowsPanel
-from widgets.lab.words import MEANT, OF_ALL, hinted, titled
+from widgets.lab.words import MEANT, OF_ALL, hinted, told
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.html_table import as_read, html_table
 from widgets.parts.picture import Picture
@@ -35,10 +35,10 @@ from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.notation import values
-from workbench.session.registry import is_own, rooms
+from workbench.session.registry import find_scheduler, is_own, rooms
 from workbench.simulation.run import Run
 
-NONE = "This scheduler follows a rule and solves no optimisation problem."
+NONE = "For what this scheduler decides no optimisation problem is stated."
 KINDS = {token.STRING: "string", token.NUMBER: "number", tokenize.COMMENT: "comment"}
 NO_MEANINGS: Mapping[str, str] = {}
 TEX = re.compile(r" ?\\(?:left|right)\b ?|\\(?:math(?:rm|it)|text)?|[${}]")
@@ -49,7 +49,6 @@ ALGORITHM, KEPT = "algorithm", "kept"
 PRICED = ": utility per GPU and round, once all below is decided; each paid its cost / (GPUs x rounds)"
 MOST_SIGNALS = 5
 """Columns of what it went by."""
-SECONDS = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?(?:e[+-]?\d+)?) s\b")
 
 
 class FormulationPage:
@@ -123,7 +122,7 @@ class FormulationPage:
         """Say what decides, above the statement if that does; the exact problem is offered where one is stated for the
         algorithm."""
         route = scheduler.route(knobs)
-        said = f"<p class='wb-note'>{html.escape(titled(route.sentence, route.formulation))}</p>"
+        said = f"<p class='wb-note'>{html.escape(told(route))}</p>"
         by_rule = route.kind == "algorithm"
         self._route.value, self._states.value = (said, "") if by_rule else ("", said)
         self._exact.layout.display = None if type(scheduler).exact is not Scheduler.exact else "none"
@@ -156,8 +155,7 @@ class FormulationPage:
         if of is not self._exact_of:
             return
         if message["kind"] == "done":
-            said = titled(message["sentence"], message["formulation"], message["scheduler"])
-            text = [said, f"Not in the problem: {message['leaves_out']}."]
+            text = [message["sentence"], f"Not in the problem: {message['leaves_out']}."]
             rows = pd.DataFrame(message["schedule"])
             plan = "" if rows.empty else html_table(as_read(rows.head(ROWS_SHOWN)))
             folded = f"<details><summary>Its plan in numbers</summary>{plan}</details>" if plan else ""
@@ -344,7 +342,9 @@ def formulations_of(scheduler: str) -> list[str]:
     if is_own(scheduler):
         return [scheduler]
     room = next((room for room in rooms() if scheduler in {s.name for s in room.schedulers}), None)
-    names = [found.name for found in room.formulations] if room is not None else []
+    one = find_scheduler(scheduler)
+    states = room is not None and one.route(one.settle({})).formulation  # HadarE decides by none of its room's
+    names = [found.name for found in room.formulations] if room is not None and states else []
     return sorted(names, key=lambda name: name != scheduler)
 
 
@@ -385,7 +385,7 @@ def _steps_table(run: Run, decision: int) -> tuple[pd.DataFrame, str]:
     earlier = run.reasons[run.reasons["decision"] <= decision]
     last = earlier.groupby("job")["decision"].transform("max")
     for job, text in earlier.loc[earlier["decision"] == last, ["job", "text"]].itertuples(index=False):
-        said.setdefault(job, []).append(SECONDS.sub(lambda found: format_duration(float(found[1]), parts=2), text))
+        said.setdefault(job, []).append(text)
     rows = [
         [
             job,

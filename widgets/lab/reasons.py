@@ -12,7 +12,7 @@ import pandas as pd
 
 from widgets.editors.mistakes import refusal
 from widgets.lab.highlight import About
-from widgets.lab.words import NO_ROW, TRYING, decisive_html
+from widgets.lab.words import NO_ROW, TRYING
 from widgets.parts.startup import quick_imports
 from widgets.parts.status_line import StatusLine
 from widgets.work.kernel import MOST_JOBS
@@ -39,7 +39,8 @@ class Reasons:
     def __init__(self, failed: Callable[[str], None]) -> None:
         self._failed = failed
         self._shown: tuple[Run, About, float] | None = None
-        self._trying = False
+        self._trying = self._rows = False
+        self._page: Callable[[str], str] = str
         self.told = w.HTML()
         self.told.add_class("wb-verdict")
         self.told.add_class("wb-explain-told")
@@ -49,20 +50,26 @@ class Reasons:
         before = self._shown
         if before is not None and before[0] is run and before[1:] == (about, at_s):
             return False
-        self.told.value = self._why(run, about, at_s)
+        self._page = self._why(run, about, at_s)
+        self._tell(TRYING)
         self._shown = run, about, at_s
         self._try_rows()
         return True
 
-    def _why(self, run: Run, about: About, at_s: float) -> str:
+    def _why(self, run: Run, about: About, at_s: float) -> Callable[[str], str]:
+        """The page for what is decisive, of which nothing is said where no rows are tried."""
+        self._rows = has_rows(run)
         if isinstance(about, str):
-            page = str(_pages().page_of(explain(run, about, at_s), run))
-            there = JobAtTime(run, about, at_s).state in (*HOLDS, "waiting")
-            return _with_decisive(page, TRYING) if there and has_rows(run) else page
+            self._rows &= JobAtTime(run, about, at_s).state in (*HOLDS, "waiting")
+            return partial(_pages().page_of, explain(run, about, at_s), run)
         if about == DECISION:
-            return str(_pages().page_of_decision(one_decision(run, at_s), run))
-        rows = f"{TRYING}." if has_rows(run) else ""
-        return str(_pages().page_of_gpu(chain(run, about[1], at_s, again=False), run, rows))
+            page = str(_pages().page_of_decision(one_decision(run, at_s), run))
+            return lambda _: page
+        found = chain(run, about[1], at_s, again=False)
+        return lambda words: str(_pages().page_of_gpu(found, run, f"{words}." if words else ""))
+
+    def _tell(self, words: str, always: bool = False) -> None:
+        self.told.value = self._page(words if self._rows or always else "")
 
     def _try_rows(self) -> None:
         """Find out aside which rows decide who has a GPU, and what would bring another; the newest question counts."""
@@ -85,13 +92,9 @@ class Reasons:
             self._failed(refusal(found))
         if isinstance(found, Chain):
             self.told.value = _pages().page_of_gpu(found, run, f"{NO_ROW}." if has_rows(run) else "")
-            return
-        words, page = found.text if isinstance(found, DecisiveRow) else "", self.told.value
-        tried = decisive_html(TRYING)
-        if words and tried not in page:
-            self.told.value = _with_decisive(page, words, run.scheduler)
         else:
-            self.told.value = page.replace(tried, decisive_html(words or NO_ROW, scheduler=run.scheduler), 1)
+            words = found.text if isinstance(found, DecisiveRow) else ""
+            self._tell(words or NO_ROW, always=bool(words))
 
 
 class ReasonsBeside:
@@ -181,18 +184,15 @@ class ReasonsBeside:
         for run, name, head, one in zip(self._runs, self._names, self._heads, self._reasons, strict=True):
             at_s = min(float(self._at.value), run.end_s)
             ended = f", at its end, {clock(at_s)}" if at_s < self._at.value else ""
-            head.value = f"<h4>{html.escape(name)}{ended}</h4>"
+            finish_s = run.jobs.set_index("job")["finish_s"][self._job.value]
+            done = "not done" if pd.isna(finish_s) else f"done at {clock(finish_s)}"
+            head.value = f"<h4>{html.escape(f'{name}: {self._job.value} is {done}')}{ended}</h4>"
             one.show(run, str(self._job.value), at_s)
 
 
 def has_rows(run: Run) -> bool:
     """Whether rows are tried: the run is small, and programmes decide."""
     return len(run.jobs) <= MOST_JOBS and scheduler_of(run).route(run.knobs).kind != "algorithm"
-
-
-def _with_decisive(page: str, words: str, scheduler: str = "") -> str:
-    """A page with what is decisive after its first sentence."""
-    return page.replace("</p>", f"</p>{decisive_html(words, scheduler=scheduler)}", 1)
 
 
 def _pages() -> ModuleType:

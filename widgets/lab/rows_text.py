@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from widgets.lab.words import MEANT, titled
+from widgets.lab.words import MEANT, quoted
 from widgets.parts.chart_page import ROWS_SHOWN
 from workbench.analysis.rows.edit import Edit, RowEdit, beside, gpus_of, numbers_of
 from workbench.analysis.rows.relax_and_without import RowChange
@@ -18,7 +18,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.presets import presets
-from workbench.scheduling.notation import meaning
+from workbench.scheduling.notation import meaning, numbered
 from workbench.scheduling.solvers.errors import SolverFailedError, UnboundedError
 from workbench.session.api import load
 from workbench.session.registry import scheduler_of
@@ -32,6 +32,8 @@ WEIGHT = "weight"
 """What is asked for most of the numbers in a row."""
 
 
+MOST_OPEN = 6
+"""So many variables are told at once what they stand for."""
 REFUSED = "No run can keep this change"
 LEFT_OVER = (
     "The row bounds shares only: what the shares leave over of a GPU is not left idle, each round gives it to the job "
@@ -80,7 +82,10 @@ def found_at(run: Run, at_s: float, changed: bool = False) -> FoundRows:
     binding = table["binding"].to_numpy(bool)
     count = len(statement.names)
     order = [*(n for n in range(len(table)) if binding[n]), *(n for n in range(len(table)) if not binding[n])]
-    shown = [n if n < count else None for n in order[:ROWS_SHOWN]]
+    # Of a variable's two bounds the one that binds is enough, else the upper one.
+    bounds = {n: statement.names[n] for n in reversed(order) if n < count and statement.names[n] in statement.columns}
+    last = {name: n for n, name in sorted(bounds.items(), key=lambda each: (binding[each[0]], each[0]))}
+    shown = [n if n < count else None for n in order if n not in bounds or last[bounds[n]] == n][:ROWS_SHOWN]
     return FoundRows(run, at_s, statement, table, shown, _weights(statement), by_algorithm)
 
 
@@ -117,9 +122,10 @@ MEANINGS = {
 
 
 def variables(statement: SolvedStatement) -> dict[str, str]:
-    """What each variable of a problem stands for."""
+    """What each variable of a problem stands for; of one whose last index is a number, what that is the number of."""
     parts = {part.local_name: part for part in (each.parent_component() for each in statement.compiled.columns)}
-    return {str(name): said for name, part in parts.items() if (said := meaning(part))}
+    said = {str(name): said for name, part in parts.items() if (said := meaning(part))}
+    return said | numbered(statement.model)
 
 
 NOTHING = 1e-9
@@ -153,7 +159,7 @@ def head(found: FoundRows, of_job: str, changed: bool) -> str:
     holds = f"still hold at {at}, until {until}" if made_s < at_s < until_s else f"in force until {until}"
     weighed = f" A job's weight is a number in its row {found.weights}." if found.weights else ""
     objective = f"{short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
-    what = titled(f"{about['formulation']}, objective {objective}", about["formulation"])
+    what = f"{quoted(about['formulation'])}, objective {objective}"
     of_run = " of the changed run" if changed else ""
     said = html.escape(f"Rows with numbers{of_run}, decided at {when}, {holds}")
     more = html.escape(f"{what}. {PICKED}{weighed} {READ} {ANOTHER}")
@@ -161,10 +167,17 @@ def head(found: FoundRows, of_job: str, changed: bool) -> str:
     return f"<details><summary><b>{said}</b>{pick}</summary><p>{more}</p></details>"
 
 
-def notes(table: pd.DataFrame) -> str:
-    """What is to be minded of them."""
-    said = table.attrs["notes"]
-    return "".join(f"<p class='wb-note'>{html.escape(note[0].upper() + note[1:])}.</p>" for note in said)
+def notes(found: FoundRows) -> str:
+    """What is to be minded of them; and what stands behind variables that have a number, folded where they are many."""
+    said = found.table.attrs["notes"]
+    texts = [f"<p class='wb-note'>{html.escape(note[0].upper() + note[1:])}.</p>" for note in said]
+    if known := numbered(found.statement.model):
+        lines = "".join(f"<br><code>{html.escape(name)}</code> {html.escape(of)}" for name, of in known.items())
+        summary = (
+            f"<summary>What each {html.escape(next(iter(known)).partition('[')[0])} with a number stands for</summary>"
+        )
+        texts.append(f"<details class='wb-note'{' open' * (len(known) <= MOST_OPEN)}>{summary}{lines}</details>")
+    return "".join(texts)
 
 
 def cell(edit: Edit, run: Run) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from widgets.lab.words import MEANT, hinted
+from widgets.lab.words import MEANT, decisive_html, hinted
 from widgets.parts.html_table import html_table
 from workbench.analysis.chain import Chain
 from workbench.analysis.charts import theme
@@ -33,10 +33,11 @@ class Piece(NamedTuple):
     besides: tuple[str, ...] = ()
 
 
-def page_of(explanation: Explanation, run: Run) -> str:
-    """A job at a time."""
+def page_of(explanation: Explanation, run: Run, decisive: str = "") -> str:
+    """A job at a time, with which row is decisive for it, if that was asked."""
     parts = [
         _said(explanation.summary, run, _missed(run, explanation)),
+        decisive_html(decisive, scheduler=run.scheduler) if decisive else "",
         _strip(*_of_job(run, explanation.job), explanation.at_s),
     ]
     more = "".join(f"<p>{hinted(sentence, run.scheduler)}</p>" for sentence in explanation.sentences)

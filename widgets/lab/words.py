@@ -7,6 +7,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,10 +18,10 @@ from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 from workbench.base.units import clock
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Formulation, Scheduler
+from workbench.scheduling.contract import Formulation, Route, Scheduler
 from workbench.scheduling.notation import equations
 from workbench.session.read_and_ignored import ignored
-from workbench.session.registry import find_scheduler, formulations, rooms
+from workbench.session.registry import formulations, rooms
 from workbench.simulation.run import Run
 from workbench.simulation.slot_at_time import SlotAtTime
 
@@ -68,8 +69,8 @@ MEANT: Mapping[str, str] = {
     "them keeps t from rising above it",
     "priority": "The highest goes first: by share of time / time had so far, by what the knob of that name says, or by "
     "a sum of weighted factors, as the scheduler has it",
-    "rho": "Finish-time fairness: completion time / that on an equal part of the cluster; of a plan: speed with all "
-    "GPUs in one node / speed over several",
+    "rho": "Finish-time fairness: completion time / that on an equal part of the cluster, at least its gang; of a "
+    "plan: speed with all GPUs in one node / speed over several",
     "lambda": "What priority counts against throughput: 0 throughput alone, infinite the higher priority always first",
     "latency ratio": "Time without GPUs / the run time that was expected: the lower, the better",
     "reward": "What being done by a deadline is worth",
@@ -77,8 +78,9 @@ MEANT: Mapping[str, str] = {
     "spot": "On GPUs that guaranteed leases leave over",
     "(ours)": "Not in the paper: added here",
     "erratum": "The paper prints this otherwise, by mistake: what is put right is told below the equations",
-    "payoff": "What a job is worth by its utility, less the prices of the GPUs that it would have",
-    "payoffs": "What jobs are worth by their utility, less the prices of the GPUs that they would have",
+    "payoff": "What a job, or one more copy of it, is worth by its utility, less the prices of its GPUs",
+    "payoffs": "What jobs, or copies of them, are worth by their utility, less the prices of their GPUs",
+    "last round steps": "Steps of training (iterations) that its copies did together in the last round that they had",
     "utility": "What it is worth that a job is done by some time, as the knob of that name says; with neg_jct rounds "
     "from its end to a horizon, which the exact problem may have nearer",
     "Price": "Of a GPU for a round, in units of utility, once this decision is made: its own steps paid lower ones",
@@ -200,12 +202,14 @@ def done(run: Run, wall_s: float) -> str:
     return f"Done: {who_decided(run, status)}; {_seconds(wall_s)}."
 
 
-def titled(text: str, formulation: str, scheduler: str = "") -> str:
-    """The text with titles in the place of the names of a formulation and of a scheduler, of those that it names."""
-    title = next((found.title for found in formulations() if found.name == formulation), "")
-    if title:
-        text = text.replace(formulation, f"\u201c{title}\u201d")
-    return text.replace(f" {scheduler} ", f" {find_scheduler(scheduler).title} ") if scheduler else text
+def quoted(formulation: str) -> str:
+    """A formulation by its title; what is none stays."""
+    return next((f"\u201c{found.title}\u201d" for found in formulations() if found.name == formulation), formulation)
+
+
+def told(route: Route) -> str:
+    """How a scheduler comes to its decisions, with the title of what is solved."""
+    return replace(route, formulation=quoted(route.formulation)).sentence
 
 
 def cost(wall_s: float) -> str:

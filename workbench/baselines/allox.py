@@ -34,6 +34,7 @@ from workbench.base.arrays import BoolArray, FloatArray, IntArray, by_name, fixe
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.base.scipy_alone import load_scipy
+from workbench.base.units import clock
 from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import verb
 from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
@@ -416,7 +417,7 @@ def _behind(data: AlloxInstance, found: Matching, placed: Collection[str]) -> di
     for row, (job, kind, k) in enumerate(zip(data.jobs, found.kind.tolist(), found.place.tolist(), strict=True)):
         if job not in placed:
             name, seconds = data.types[kind], float(data.time_s[row, kind])
-            text = f"matched to {name}, {seconds:.6g} s of one GPU there, as number {k} from the end of its line"
+            text = f"matched to {name}, {clock(seconds)} of one GPU there, as number {k} from the end of its line"
             why[job] = Reason("in_line", text, {"type": name, "place_from_end": float(k), "seconds": seconds})
     return why
 

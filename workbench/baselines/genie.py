@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.base.arrays import BoolArray, FloatArray, IntArray
+from workbench.base.units import clock
 from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import by_order
 from workbench.scheduling.contract import Knobs, Memory
@@ -164,7 +165,7 @@ def _reasons(snapshot: Snapshot, placed: dict[str, Gpus], laxity_s: FloatArray, 
     for name, gpus in placed.items():
         row, total = snapshot.jobs.at[name], sum(gpus.values())
         if timely[row]:
-            text = f"{laxity_s[row]:.0f} s of laxity, {total} GPUs are done in time with the fewest GPU-seconds"
+            text = f"{clock(laxity_s[row])} of laxity, {total} GPUs are done in time with the fewest GPU-seconds"
             why[name] = Reason("laxity", text, {"laxity_s": float(laxity_s[row]), "gpus": float(total)})
         else:
             why[name] = Reason(

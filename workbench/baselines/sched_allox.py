@@ -18,6 +18,7 @@ import numpy as np
 
 from workbench.base.errors import InputError, Words
 from workbench.base.labels import listed
+from workbench.base.units import clock
 from workbench.baselines.mechanisms.allox_lines import Place, first_of, matched
 from workbench.baselines.mechanisms.task_rounds import (
     MOST_ROUNDS,
@@ -157,7 +158,7 @@ class _Now:
         """Why a job begins on a slot."""
         jobs, kind = self._snapshot.jobs, self.kind_of[slot]
         seconds = self.seconds(jobs.jobs[jobs.at[name]], kind)
-        text = f"first in the line of a GPU of {kind}, where it takes {seconds:.6g} s"
+        text = f"first in the line of a GPU of {kind}, where it takes {clock(seconds)}"
         return Reason("first_in_line", text, {"type": kind, "seconds": seconds})
 
     def behind(self, jobs: list[Job], place: Place) -> Reason:
@@ -165,7 +166,7 @@ class _Now:
         slot = self.slots[place.gpu]
         seconds = self.seconds(jobs[place.job], self.kind_of[slot])
         text = (
-            f"matched to {slot.node}/{slot.number} of {self.kind_of[slot]}, where it takes {seconds:.6g} s, as number "
+            f"matched to {slot.node}/{slot.number} of {self.kind_of[slot]}, where it takes {clock(seconds)}, as number "
             f"{place.from_end} from the end of its line"
         )
         return Reason("in_line", text, {"type": self.kind_of[slot], "place_from_end": float(place.from_end)})

@@ -156,11 +156,13 @@ def _cost(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _exact(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The problem that an algorithm is for, solved beside a run of it."""
+    """The problem that an algorithm is for, solved beside a run of it; both by their titles."""
     from workbench.analysis.exact import exact
 
     scenario = Scenario.from_dict(request["scenario"], "lab")
-    return exact(scenario, request["scheduler"], request["knobs"], time_limit_s=request["time_limit_s"]).as_json()
+    found = exact(scenario, request["scheduler"], request["knobs"], time_limit_s=request["time_limit_s"])
+    title = f"\u201c{find_formulation(found.formulation).title}\u201d"
+    return replace(found, scheduler=find_scheduler(found.scheduler).title, formulation=title).as_json()
 
 
 def _marginal(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from workbench.base.units import format_duration, parse_duration
 
 Value = bool | int | float | str | None
 
-WORDS: Mapping[str, Value] = {"none": None, "null": None, "inf": math.inf}
+WORDS: Mapping[str, Value] = {"none": None, "not set": None, "null": None, "inf": math.inf}
 TRUTHS: Mapping[str, Value] = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
     **dict.fromkeys(("false", "no", "off", "0"), False),

@@ -21,6 +21,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.base.errors import InputError
+from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.scheduling.modelling import pyo
 
@@ -113,6 +114,23 @@ def values(model: pyo.ConcreteModel, solved: Iterable[tuple[Any, float]] = ()) -
         more = f"; and {len(texts) - MOST_VALUES:,} more" if len(texts) > MOST_VALUES else ""
         found[part.local_name] = "; ".join(texts[:MOST_VALUES]) + more
     return found
+
+
+def numbered(model: pyo.ConcreteModel) -> dict[str, str]:
+    """What stands behind each variable whose last index is a mere number, by name: what the parameters say that have
+    one index more, as `choose[a, 2]` is configuration 2 of a, whose GPUs a parameter has for each server."""
+    mine = {
+        part[index].name: index for part in model.component_objects(pyo.Var, descend_into=False)
+        for index in part if isinstance(index, tuple) and isinstance(index[-1], int)
+    }  # fmt: skip
+    known: dict[Any, dict[str, list[str]]] = {index: {} for index in mine.values()}
+    for param in model.component_objects(pyo.Param, descend_into=False) if mine else ():
+        for index in param:
+            if isinstance(index, tuple) and index[:-1] in known:
+                of = known[index[:-1]].setdefault(meaning(param), [])
+                of.append(f"{_number(pyo.value(param[index]))} of {index[-1]}")
+    texts = {index: "; ".join(f"{said}: {listed(each)}" for said, each in of.items()) for index, of in known.items()}
+    return {name: texts[index] for name, index in mine.items() if texts[index]}
 
 
 def _index(index: Any) -> str:

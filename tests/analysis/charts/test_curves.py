@@ -17,7 +17,7 @@ from workbench.analysis.charts import Drawing, speed_errors, theme, to_svg
 from workbench.analysis.charts.areas import bands
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.charts.heat_maps import heat_map
-from workbench.analysis.metrics.confidence import mean_interval, t_quantile
+from workbench.analysis.metrics.confidence import ends_as_read, mean_interval, t_quantile
 from workbench.base.errors import InputError
 
 TITLES = {"title": "T", "x_title": "X (h)", "y_title": "Y (s)"}
@@ -46,6 +46,12 @@ def test_a_drawing_is_valid_vega_lite_and_can_be_drawn(name: str) -> None:
 def test_a_saturated_point_is_a_mark_without_a_value() -> None:
     drawing = curve(FULL, **TITLES)
     assert drawing.data["saturated"][["line", "x"]].to_dict("records") == [{"line": "b", "x": 2.0}]
+    layers = drawing.named()["layer"]
+    told = [
+        [each["field"] for each in layer["encoding"]["tooltip"]] for layer in layers if "tooltip" in layer["encoding"]
+    ]
+    assert told == [["line", "x", "y", "low", "high"]] * 2, "of a band and of a dot in it"
+    assert layers[0]["mark"]["strokeWidth"] > 0, "bands over each other have edges"
     assert len(drawing.data["points"]) == 3 and drawing.data["points"]["y"].notna().all()
     assert "saturated" in str(drawing.named()["title"]) and "saturated" not in str(
         curve(STEADY, **TITLES).named()["title"]
@@ -117,7 +123,7 @@ def test_means_and_intervals_by_hand_in_hours():
     assert spec["title"]["text"] == "Mean JCT by round"
     assert spec["title"]["subtitle"] == "means of 3 runs with their 95 % confidence interval, \u2605 best of its line"
     assert drawing.table["best"].tolist() == ["", "", "\u2605 2", ""], "of a level line none"
-    assert spec["layer"][1]["encoding"]["y"]["scale"]["zero"] is False
+    assert spec["layer"][2]["encoding"]["y"]["scale"]["zero"] is False
     line = spec["layer"][1]["encoding"]
     assert (line["x"]["title"], line["y"]["title"]) == ("round (min)", "Mean JCT (h)")
 
@@ -202,6 +208,7 @@ def test_intervals_hold_as_often_as_they_say():
     random = np.random.default_rng(3)
     mean, half = np.array([mean_interval(random.normal(7, 2, 4), 0.9) for _ in range(4000)]).T
     assert np.mean(np.abs(mean - 7) <= half) == pytest.approx(0.9, abs=0.02)
+    assert ends_as_read(0.88, 0.998) == ("0.880", "0.998") and ends_as_read(0.88, 1.001) == ("0.88", "1.00")
     assert math.isnan(mean_interval([3.0])[1]) and mean_interval([3.0])[0] == 3.0
 
 

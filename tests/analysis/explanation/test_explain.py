@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from workbench.simulation.job_at_time import JobAtTime
 
 TWO = [{"name": "one"}, {"name": "two", "arrival_s": 600.0}]
 """An hour each on one GPU: FIFO runs `one` from 0 to 3600 s and `two` from then on."""
+MANY_SECONDS = re.compile(r"[^;]*(?<!\S)(?:[6-9]\d|\d{3,}|\d{1,3}(?:,\d{3})+)(?:\.\d+)? s\b")
+"""A time that a person would read in minutes or hours."""
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +223,7 @@ def test_every_job_of_every_scheduler_is_explained_at_any_time(scheduler: str) -
         for job in run.jobs["job"]:
             found = workbench.explain(run, job, run.end_s * part)
             assert len(found.sentences) >= 1 and all(found.sentences)
+            assert not MANY_SECONDS.findall(found.text()), found.text()
             if found.state not in ("not_arrived", "finished", "refused"):
                 assert len(found.sentences) >= 3 and found.facts
             if found.state == "waiting":
@@ -244,6 +248,7 @@ def test_the_papers_own_presets_too(preset: str, names: tuple[str, ...]) -> None
             at_s = longest_wait_s(run, job)
             found = workbench.explain(run, job, at_s)
             assert found.state != "waiting" or found.binding, f"{name}, {job} at {at_s}"
+        assert not (told := MANY_SECONDS.findall("; ".join(run.reasons["text"]))), told
 
 
 def test_tasks_that_are_switched_in_do_not_run_yet_and_begin_one_by_one() -> None:

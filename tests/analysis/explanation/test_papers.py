@@ -49,7 +49,7 @@ def test_gavel_between_equal_priorities_what_is_owed_decides_and_is_said() -> No
     """On the K80 game had 6 min without a share of it before 30 min; translation came then."""
     run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
     told = workbench.explain(run, "game", 2340.0).binding
-    assert told.endswith("(by 30 min translation had just its share and game had 6 min more than its share)")
+    assert told.endswith("(by 30 min translation was owed nothing and game had 6 min more than its share)")
 
 
 def test_gavel_the_shares_before_a_job_came_are_not_its_own() -> None:
@@ -97,9 +97,10 @@ def test_hadar_the_shorter_job_outbids_the_longer_one_by_its_utility() -> None:
     assert facts(lost)["price of the GPUs that it would have"] == pytest.approx(20 * price)
     assert float(facts(lost)["payoff"]) == pytest.approx(best - 15 - 20 * price)
     assert facts(lost)["price of v100"] == pytest.approx(best)
-    assert lost.binding.startswith("on the GPUs that there are the payoffs add up to more without it (8)")
+    worths = [f"its payoff of {facts(each)['payoff']:.3g} is " for each in (lost, won)]
+    assert lost.binding == f"{worths[0]}not taken: on the GPUs that there are the payoffs add up to more without it (8)"
     assert lost.next_start_s == 1800.0
-    assert won.binding.startswith("its payoff is among those")
+    assert won.binding.startswith(f"{worths[1]}among those")
     assert "jobs are chosen together, not in the order of it" in lost.reason, "a larger payoff comes before none"
     assert [(one.job, one.comes) for one in lost.competitors] == [("short", "")]
     assert list(lost.shown_competitors())[-1] == "Payoff"
@@ -118,10 +119,11 @@ def test_hadare_copies_of_the_first_job_are_on_both_nodes() -> None:
     found, other = workbench.explain(run, "two", 0.0), workbench.explain(run, "one", 0.0)
     assert found.binding.startswith("other jobs' copies are worth more")
     assert facts(found)["copies"] == 0 and facts(other)["copies"] == 2
-    assert "2 copies (ids 2, 4): 1800 steps on a-0, 1800 steps on a-1" in other.reason
-    assert other.binding.endswith("the largest payoff: its 2 copies were among these")
+    assert "2 copies (ids 2, 4): 1,800 training steps on a-0 (payoff " in other.reason
+    worth = run.signals[(run.signals["decision"] == 0) & (run.signals["signal"] == "payoff")].set_index("job")["value"]
+    assert other.binding.endswith(f"the largest payoff: its 2 copies, together {worth['one']:.3g}, were among these")
     single = workbench.simulate(scenario(TWO, nodes=2), "hadare", forks=1)
-    assert workbench.explain(single, "one", 0.0).binding.endswith("its copy was among these")
+    assert workbench.explain(single, "one", 0.0).binding.endswith(", was among these")
 
 
 def test_hops_one_gpu_makes_a_service_window_of_one_job() -> None:

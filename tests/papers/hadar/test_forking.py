@@ -61,16 +61,16 @@ def hadar(
 
 def test_short_jobs_get_the_fast_nodes_and_no_more_than_they_need() -> None:
     # The short job is done by node 0 in this slot; the long one gets the others.
-    chosen = choose(round_of([[4, 2, 1], [4, 2, 1]], [10_000, 300]), Part(URGENCY["remaining"]))
+    chosen = choose(round_of([[4, 2, 1], [4, 2, 1]], [10_000, 300]), Part(URGENCY["remaining"])).copies
     assert chosen == [(1, 0), (0, 1), (0, 2)]
     # 500 steps: node 0 does 400 of them, node 2 the rest (a payoff of 0.2 as on node 1: ties to the first node).
-    chosen = choose(round_of([[4, 2, 1], [4, 2, 1]], [10_000, 500]), Part(URGENCY["remaining"]))
+    chosen = choose(round_of([[4, 2, 1], [4, 2, 1]], [10_000, 500]), Part(URGENCY["remaining"])).copies
     assert chosen == [(1, 0), (1, 1), (0, 2)]
 
 
 def test_by_work_every_node_does_what_it_is_best_at() -> None:
     """Over what the whole cluster does for a job: 4/6 for job 0 on node 0, then 2/5 and 1/5 (not 1/6) for job 1."""
-    chosen = choose(round_of([[4, 1, 1], [2, 1, 2]], [10_000, 10_000]), Part(URGENCY["work"]))
+    chosen = choose(round_of([[4, 1, 1], [2, 1, 2]], [10_000, 10_000]), Part(URGENCY["work"])).copies
     assert chosen == [(0, 0), (1, 2), (1, 1)]
 
 
@@ -79,20 +79,22 @@ def test_balanced_gives_a_short_job_what_another_is_better_at(long: int, chosen:
     """Node 0 is worth 3/4 to the long job, 2/4 to the short one, times the fourth root of how much longer the other
     is: 2 for 16 times as long, 1.41 for 4 times."""
     round_ = round_of([[3, 1], [2, 2]], [long, 1_000])
-    assert choose(round_, Part(URGENCY["balanced"])) == chosen
-    assert choose(round_, Part(URGENCY["work"])) == [(0, 0), (1, 1)]
-    assert choose(round_, Part(URGENCY["remaining"])) == [(1, 0), (1, 1)]
+    assert choose(round_, Part(URGENCY["balanced"])).copies == chosen
+    assert choose(round_, Part(URGENCY["work"])).copies == [(0, 0), (1, 1)]
+    assert choose(round_, Part(URGENCY["remaining"])).copies == [(1, 0), (1, 1)]
 
 
 def test_the_rest_of_the_nodes_makes_jobs_end_sooner() -> None:
     # Both jobs fit into the slot on one node each; node 2 takes 33.3 s from job 0, 8.3 s from job 1.
-    assert choose(round_of([[2, 1, 1], [0, 2, 1]], [200, 50]), Part(URGENCY["remaining"])) == [(0, 0), (1, 1), (0, 2)]
+    chosen = choose(round_of([[2, 1, 1], [0, 2, 1]], [200, 50]), Part(URGENCY["remaining"]))
+    assert chosen.copies == [(0, 0), (1, 1), (0, 2)]
+    np.testing.assert_array_equal([*chosen.payoff.values()], [1.0, 1.0, np.nan])
 
 
 def test_prices_rise_as_gpus_of_a_type_are_given_out() -> None:
     round_ = round_of([[2.0, 1.0], [2.0, 1.0]], [1000, 1000], gpus=4)
     payoff = hadar(round_)
-    assert sorted(choose(round_, payoff)) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert sorted(choose(round_, payoff).copies) == [(0, 0), (0, 1), (1, 0), (1, 1)]
     chosen = ChosenCopies.nothing(round_)
     before = payoff.price(chosen)
     chosen.take(0, 1)  # each node is the only one of its type
@@ -106,7 +108,7 @@ def test_jobs_that_can_earn_nothing_get_the_nodes_that_the_others_leave() -> Non
     round_ = round_of([[2.0, 1.0, 1.0, 1.0]] * 2, [1000, 1000], most=2)
     payoff = hadar(round_, "step", rewards=(((1.0, 9.0),), ((600.0, 5.0),)))
     assert payoff.bounds is not None and payoff.bounds.most.tolist() == [5.0] * 4
-    chosen = choose(round_, payoff)
+    chosen = choose(round_, payoff).copies
     assert chosen[0] == (1, 0) and {node for _, node in chosen} == {0, 1, 2, 3}
 
 
@@ -114,7 +116,7 @@ def test_gpus_cost_nothing_when_no_job_can_earn_anything() -> None:
     round_ = round_of([[2.0, 1.0], [2.0, 1.0]], [1000, 1000])
     payoff = hadar(round_, "step", rewards=(None, ((1.0, 9.0),)))
     assert payoff.bounds is None and payoff.price(ChosenCopies.nothing(round_)) is None
-    assert {node for _, node in choose(round_, payoff)} == {0, 1}
+    assert {node for _, node in choose(round_, payoff).copies} == {0, 1}
 
 
 @st.composite
@@ -147,7 +149,7 @@ def payoffs(round_: NodeRound) -> list[Payoff]:
 @given(rounds())
 def test_limits_hold_and_nothing_more_fits(round_: NodeRound) -> None:
     for payoff in payoffs(round_):
-        copies = choose(round_, payoff)
+        copies = choose(round_, payoff).copies
         assert len(set(copies)) == len(copies)  # at most one copy of a job on a node
         free, count = round_.free.copy(), np.zeros(len(round_.most), dtype=int)
         for job, node in copies:
@@ -163,7 +165,7 @@ def test_limits_hold_and_nothing_more_fits(round_: NodeRound) -> None:
 @given(rounds())
 def test_the_same_question_has_the_same_answer(round_: NodeRound) -> None:
     for one, other in zip(payoffs(round_), payoffs(round_), strict=True):
-        assert choose(round_, one) == choose(round_, other)
+        assert choose(round_, one).copies == choose(round_, other).copies
 
 
 @given(
@@ -180,7 +182,7 @@ def test_parts_of_long_jobs_are_as_large_as_can_be(speed: list[list[float]], mos
         for jobs in itertools.product(range(-1, len(speed)), repeat=3)
         if all(jobs.count(job) <= most for job in range(len(speed)))
     )
-    found = sum(value[copy] for copy in choose(round_, Part(URGENCY["remaining"])))
+    found = sum(value[copy] for copy in choose(round_, Part(URGENCY["remaining"])).copies)
     assert found >= best / 2
     if most == 3:
         assert found == pytest.approx(best)

@@ -360,8 +360,9 @@ def test_cru_counts_the_last_slot_in_full() -> None:
 def test_reasons_name_the_ids_of_copies() -> None:
     run = played(make({"m": [4.0, 3.0]}, [("m", 700.0), ("m", 7.0)]), max_job_count=10, payoff="remaining")
     reasons = run.events[run.events.event == "start"].set_index("unit").reason
-    assert reasons["j1 #1"] == "1 copy (id 11): 7 steps on n0-0"
+    assert reasons["j1 #1"] == "1 copy (id 11): 7 training steps on n0-0 (payoff 1)"
     assert reasons["j0 #2"].startswith("2 copies (ids 20, 10): ")  # in the order of the nodes
+    assert reasons["j0 #2"].count("left over, and no other job") == 1, "j1 misses no step once it has the fast node"
 
 
 @pytest.mark.parametrize(

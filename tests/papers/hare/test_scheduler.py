@@ -190,7 +190,7 @@ def test_the_reason_says_how_a_job_was_planned() -> None:
     knobs = hare.settle({})
     decision, memory = hare.decide(look(scenario), hare.start(scenario, knobs), knobs, None)  # type: ignore[arg-type]
     assert decision.why["j0"].text == (
-        "30 rounds of 2 tasks of 17 steps to go, by the plan from 0 s, first on t, to 500 s"
+        "30 rounds of 2 tasks of 17 steps to go, by the plan from 0 s, first on t, to 8 min 20 s"
     )
     json.dumps(plain(memory))
 

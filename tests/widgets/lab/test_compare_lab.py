@@ -327,12 +327,14 @@ def test_several_seeds_give_means_and_paired_ratios(waiter: Waiter) -> None:
 
 
 def test_seeds_that_draw_nothing_give_ratios_alone(waiter: Waiter) -> None:
-    lab = CompareLab("start_here", ["fifo", "srtf"])
+    lab = CompareLab("start_here", ["fifo", "las"])
     lab.set(seeds=3, bootstrap=False)
     lab.compare()
     waiter.end_all()
     said = lab._results._measures.value + lab._results._best.value
     assert "Every seed gave the same measures" in said and "&times;" in said
+    more = lab.comparison.paired().set_index("measure").loc["preemptions"]
+    assert more.difference > 0 and f">+{more.difference:g}</div>" in said, "a ratio to FIFO's none there is not"
     assert not any(word in said for word in ("&plusmn;", "Bonferroni", "Means of 3 seeds"))
 
 

@@ -16,6 +16,7 @@ from widgets.lab.reasons import ReasonsBeside
 from widgets.lab.words import hinted
 from workbench.analysis.charts import theme
 from workbench.analysis.explanation import explain, longest_wait_s, one_more
+from workbench.base.units import clock
 from workbench.simulation.slot_at_time import SlotAtTime
 
 
@@ -368,7 +369,8 @@ def test_reasons_beside_each_other_say_whose_time_it_is() -> None:
     runs = (workbench.simulate(scenario, "las"), workbench.simulate(scenario, "las", until_s=60.0))
     beside = ReasonsBeside(lambda job: None)
     beside.show(runs, ("all", "cut"))
-    assert [head.value for head in beside._heads] == ["<h4>all</h4>", "<h4>cut, at its end, 1 min</h4>"]
+    heads, done = [head.value for head in beside._heads], clock(runs[0].jobs["finish_s"].iloc[0])
+    assert heads == [f"<h4>all: vision is done at {done}</h4>", "<h4>cut: vision is not done, at its end, 1 min</h4>"]
     beside._say_bad("rows failed")
     beside.select("game")
     assert beside._said.text == ""

@@ -20,7 +20,7 @@ from widgets.lab import rows_panel
 from widgets.lab.formulation_page import FormulationPage, steps
 from widgets.lab.results import drawings
 from widgets.lab.rows_panel import RIGHT, UNCHANGED, RowsPanel
-from widgets.lab.rows_text import cell, of_decision, refused
+from widgets.lab.rows_text import cell, found_at, notes, of_decision, refused, variables
 from workbench.analysis.rows.edit import RowEdit
 from workbench.analysis.rows.stated import solved
 from workbench.base.errors import WorkbenchError
@@ -44,7 +44,7 @@ def test_a_decision_of_an_algorithm_is_told_job_by_job_in_its_order() -> None:
     assert "Decided at 0 s" in page
     prices = re.sub(r"<[^>]*>", "", page)
     assert "Price of v100 14.5" in prices and "utility per GPU and round" in prices, "they are of no single job"
-    assert re.search("title='What a job is worth [^']*'>Payoff<", page)
+    assert re.search("title='What a job, or one more copy of it, is worth [^']*'>Payoff<", page)
     assert "Decided at 12 min" in steps(run, 720.0)
     assert re.findall("'wb-lit'><td[^>]*>J2", steps(run, 700.0, "J2")), "of whom the page is"
     assert "wb-lit" not in steps(run, 700.0, ("gpu", "v100-0/0"))
@@ -53,8 +53,8 @@ def test_a_decision_of_an_algorithm_is_told_job_by_job_in_its_order() -> None:
         "J1",
         "J2",
     ]
-    timed = with_tables(run, reasons=reasons.assign(text="670.198 s, 1e+06 s, 3600.03 s, 1,200 s, 0.125 s and 90 s"))
-    assert cells(steps(timed, 0.0))[0][-1] == "11 min 10 s, 11 d 14 h, 1 h, 1,200 s, 0.125 s and 1 min 30 s"
+    timed = with_tables(run, reasons=reasons.assign(text="as it was told: 670.198 s"))
+    assert cells(steps(timed, 0.0))[0][-1] == "as it was told: 670.198 s", "a finished sentence is not written anew"
 
 
 def test_a_row_that_a_later_decision_cannot_do_without_is_told_with_the_time() -> None:
@@ -68,6 +68,15 @@ def test_a_row_that_a_later_decision_cannot_do_without_is_told_with_the_time() -
     with pytest.raises(WorkbenchError) as wrong:
         edit.simulated(run, "mine")
     assert "at 3 h 12 min, with 1 job there, nothing bounds the objective any more" in refused(wrong.value)
+
+
+def test_a_variable_with_a_number_says_what_that_is_and_has_one_of_its_bounds() -> None:
+    found = found_at(workbench.simulate("preset:hops_example", "hops"), 1500.0)
+    said = "GPUs that a configuration takes: 2 of fast-0"
+    assert variables(found.statement)["choose[images,4]"] == said and said in notes(found)
+    bounds = dict(name.split(" ") for name in found.names if name.startswith("choose["))
+    assert len(bounds) == sum(name.startswith("choose[") for name in found.names) == 12
+    assert (bounds["choose[images,3]"], bounds["choose[images,4]"]) == ("1", "-1"), "of two the one that binds"
 
 
 def test_what_is_carried_over_was_decided_before_and_a_programme_has_rows_instead() -> None:

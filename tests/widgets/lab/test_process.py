@@ -176,7 +176,7 @@ def test_the_formulation_page_is_filled_when_looked_at() -> None:
         assert "def throughput_to_cost(m)" in lab._formulation._rest.value
         lab.set("las")
         lab._results.open("Model")
-        assert "solves no optimisation problem" in lab._formulation._statement.value
+        assert "no optimisation problem is stated" in lab._formulation._statement.value
         assert "its own rules, which are told with each decision" in lab._formulation._route.value
         assert lab._formulation._exact.layout.display == "none"
 

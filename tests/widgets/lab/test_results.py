@@ -296,7 +296,7 @@ def test_a_bar_is_told_with_its_restart_and_what_the_job_holds_there() -> None:
     ("preset", "scheduler", "names", "alike"),
     [
         ("hadar_example", "hadar", ["payoff", "utility"], True),
-        ("hadar_lab", "hadare", ["copies", "last_round_steps"], False),  # up to 5, and tens of thousands
+        ("hadar_lab", "hadare", ["copies", "last_round_steps", "payoff"], False),  # up to 5, and tens of thousands
         ("start_here", "fifo", [], True),
     ],
 )

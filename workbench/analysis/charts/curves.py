@@ -83,6 +83,11 @@ def curve(
         axis=alt.Axis(labelExpr=theme.NUMBER_EXPR, tickCount=6),
     )
     known = table[~table["saturated"] & table["y"].notna()]
+    of_lines = [("y", y_title), *([("low", "Lower end"), ("high", "Upper end")] if "low" in frame else [])]
+    told = [
+        alt.Tooltip("line:N", title="Line"),
+        *(alt.Tooltip(f"{name}:Q", title=head, format=".4~r") for name, head in [("x", x_title), *of_lines]),
+    ]
     line = (
         marks("points")
         .mark_line(point={"size": 45, "filled": True} if dots else False)
@@ -91,16 +96,14 @@ def curve(
             y=y,
             color=colour,
             strokeDash=alt.StrokeDash("line:N", title=None, scale=alt.Scale(domain=names, range=dashes), legend=legend),
-            tooltip=[
-                alt.Tooltip("line:N", title="Line"),
-                alt.Tooltip("x:Q", title=x_title, format=".4~r"),
-                alt.Tooltip("y:Q", title=y_title, format=".4~r"),
-            ],
+            tooltip=told,
         )
     )
-    band = (
-        marks("points").mark_area(opacity=0.15).encode(x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q", color=colour)
-    )
+    # Edges, by which bands that lie over each other are told apart; and their ends at each point, on hover.
+    ends = {"x": x, "y": alt.Y("low:Q", title=y_title), "y2": "high:Q", "color": colour}
+    edges = {"strokeWidth": 1.5, "strokeOpacity": 0.8} if "low" in frame else {"strokeWidth": 0}
+    band = marks("points").mark_area(fillOpacity=0.15, **edges).encode(**ends, stroke=colour)
+    hover = marks("points").mark_rule(strokeWidth=14, opacity=0).encode(**ends, tooltip=told)
     top = (
         marks("saturated")
         .mark_point(shape="triangle-up", size=110, filled=True, opacity=1)
@@ -111,7 +114,14 @@ def curve(
     )
     full = table[table["saturated"]]
     below = {name: TRIANGLE_PX * (i + 0.5) for i, name in enumerate(names)}
-    layers = [band, line, *([top] if len(full) else []), *([named] if known["best"].any() else []), message_layer()]
+    layers = [
+        band,
+        *([hover] if "low" in frame else []),
+        line,
+        *([top] if len(full) else []),
+        *([named] if known["best"].any() else []),
+        message_layer(),
+    ]
     return drawn(
         *layers,
         data={

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from workbench.analysis.metrics.confidence import ends_as_read
 from workbench.analysis.metrics.declared import MAIN, metric
 from workbench.analysis.metrics.summary import Summary, summary, table, with_known
 from workbench.base.card import card
@@ -72,7 +73,7 @@ def words_of_pairs(pairs: pd.DataFrame, label: str) -> dict[str, str]:
     for row in mine[mine["ratio"].notna() & (mine["seeds"] > 1)].to_dict("records"):
         ratio, low, high, rank = (float(row[key]) for key in ("ratio", "ratio_low", "ratio_high", "rank"))
         ranked = "" if math.isnan(rank) else f", rank {rank:.1f}"
-        span = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f}){'' if row['unsure'] else '*'}"
+        span = "" if math.isnan(low) else f" ({' to '.join(ends_as_read(low, high))}){'' if row['unsure'] else '*'}"
         found[str(row["measure"])] = f"  x {ratio:.2f}{span}{ranked}"
     count = pairs["scheduler"].nunique()
     if mine.empty and count:

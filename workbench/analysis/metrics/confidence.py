@@ -49,6 +49,14 @@ def ratio_interval(values: Iterable[float], level: float = LEVEL) -> tuple[float
     return mean, mean - half, mean + half
 
 
+def ends_as_read(low: float, high: float) -> tuple[str, str]:
+    """The ends of an interval of ratios, to two decimals; with more where it would have 1 in it only by rounding."""
+    digits = 2
+    while not low <= 1.0 <= high and float(f"{low:.{digits}f}") <= 1.0 <= float(f"{high:.{digits}f}"):
+        digits += 1
+    return f"{low:.{digits}f}", f"{high:.{digits}f}"
+
+
 def chance(mean: float, half: float, count: int, level: float = LEVEL) -> float:
     """How likely a mean at least as far from 0 is if the true one is 0 (two-sided); mean, half: of `mean_interval`.
 

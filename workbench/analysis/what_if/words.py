@@ -19,6 +19,7 @@ from workbench.analysis.what_if.site_changes import date_of
 from workbench.analysis.what_if.tables import Difference, Waits, each_difference, sooner_and_later
 from workbench.base.errors import counted
 from workbench.base.labels import listed, unit_beside, with_unit
+from workbench.base.units import clock
 from workbench.baselines.mechanisms.slurm.site import COUNT_LIMITS, TRES_LIMITS
 from workbench.baselines.slurm import ITS_TYPES, Slurm
 from workbench.scenario.cluster import Cluster, Node
@@ -304,12 +305,18 @@ def _dates(found: WhatIf, row: Difference) -> str:
 
 
 def of_jobs(found: WhatIf, change: Change) -> str:
-    """How many jobs are done sooner and later, who gains and who pays."""
+    """How many jobs are done sooner and later, and by how much on average, who gains and who pays."""
     jobs = found.jobs[found.jobs["change"] == change.text]
     sooner, later, same = sooner_and_later(jobs)
     runs = found.runs[1 + found.question.changes.index(change)]
     over = f"Each job averaged over {counted(len(runs), 'pair')}, " if len(runs) > 1 else ""
-    text = f"{over}{sooner} of {counted(len(jobs), 'job')} are done sooner, {later} later, {same} at the same time."
+    apart_s = jobs["difference_s"][jobs["difference_s"].abs() > SAME_S]
+    by = [
+        f", by {clock(part.abs().mean())} on average" if len(part) else ""
+        for part in (apart_s[apart_s < 0], apart_s[apart_s > 0])
+    ]
+    ends = f"{sooner} of {counted(len(jobs), 'job')} are done sooner{by[0]}, {later} later{by[1]}"
+    text = f"{over}{ends}, {same} at the same time."
     at_once = _unused(found.runs[0][0], runs) + _drawn(found.runs[0][0], runs[0])
     if not sooner + later:
         return f"{text}{at_once}"

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.base.labels import words_of
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link, Order
 from workbench.simulation.schema import PRICE_OF
 
-CHOSEN = "its payoff is among those that add up to most on the GPUs that there are (8)"
+CHOSEN = "its payoff{worth} is among those that add up to most on the GPUs that there are (8)"
 BINDING = {
     "no_room": "there were too few free GPUs on which its gang runs (8, s.t.)",
     "payoff_not_positive": "its payoff, utility less the price of its GPUs until it is done, is not above 0",
-    "outbid": "on the GPUs that there are the payoffs add up to more without it (8)",
+    "outbid": "its payoff{worth} is not taken: on the GPUs that there are the payoffs add up to more without it (8)",
     "worth_nothing": "it can earn nothing any more, and such jobs get, at no price, what all others leave",
     "no_servers": "it was chosen on GPUs counted by type, but these lie on servers that do not hold it (placement)",
     "left_over": "it has GPUs that nobody would pay for, as the payoffs add up to no more for it (8)",
     "stays": CHOSEN,
     "positive_payoff": CHOSEN,
 }
-"""What decided in the round's problem (`formulations.round`), by the code of the scheduler's reason."""
+"""What decided in the round's problem (`formulations.round`), by the code of the scheduler's reason; worth: ` of 9`."""
 GIVEN = ("left_over", "stays", "positive_payoff")
 """Those of jobs that got GPUs."""
 
@@ -34,6 +33,15 @@ NO_COPY = {
     "no_room": "no node can run a copy of it, so that it waits for free GPUs for its whole gang",
 }
 """What decided that a job has no copy, by the code of the scheduler's reason."""
+PAYOFFS = {
+    "utility": "what the job's utility rises by with one more copy, less the price of the copy's GPUs until it is done",
+    "remaining": "the part of the job's steps left that the copy does in the round",
+    "work": "the seconds that the whole cluster would need for the steps that the copy does in the round",
+    "balanced": "the seconds that the whole cluster would need for the steps that the copy does in the round, over the "
+    "fourth root of those that it would need for the job's steps left",
+}
+"""What a copy is worth, by the knob `payoff`."""
+LEFT_OVER = "the node was left over by those that lack steps in this round, and no other job gains more time there"
 UNFORKED = "no node can run a copy of it, and such jobs get GPUs for their whole gang, before the copies"
 
 
@@ -63,7 +71,9 @@ def hadar(job_at: JobAtTime) -> Explained:
         gang = job_at.spec.gpus
         listed = ", ".join(f"{gang * price:.3g} on {kind}" for kind, price in known.items())
         sentences.append(f"At the prices after the last decision its gang of {gang} costs, in each round, {listed}.")
-    binding = BINDING.get(said.code, "") if said is not None else _unasked(job_at)
+    known_worth = None if payoff is None else payoff[1].get(job_at.job)
+    told = "" if known_worth is None else f" of {known_worth:.3g}"
+    binding = BINDING.get(said.code, "").format(worth=told) if said is not None else _unasked(job_at)
     order = job_at.order("payoff", "payoff", "", "")
     instead = dict.fromkeys(job_at.usable, "the payoffs add up to most with it where it is (8)") if job_at.held else {}
     links, dear = _links(job_at, order, binding), said is not None and said.code == "payoff_not_positive"
@@ -117,13 +127,17 @@ def hadare(job_at: JobAtTime) -> Explained:
     payoff = job_at.run.knobs["payoff"]
     sentences = [
         "Every job has at most one copy on a node, each with a part of its steps; nodes go to the copies with the "
-        f"largest payoff, here the {words_of(str(payoff))}."
+        f"largest payoff: {PAYOFFS[str(payoff)]}."
     ]
     if job_at.state in HOLDS:
         whole = job_at.said is not None and job_at.said.code == "unforked"
         count = 0 if copies is None else int(copies[1].get(job_at.job, 0))
-        mine = "its copy was" if count == 1 else f"its {count} copies were" if count else "its copies were"
-        binding = UNFORKED if whole else f"nodes go in turn to the copies with the largest payoff: {mine} among these"
+        payoffs = job_at.signals("payoff")
+        worth = None if payoffs is None else payoffs[1].get(job_at.job)
+        paid = "" if worth is None else f", {f'together {worth:.3g}' if count > 1 else f'{worth:.3g}'},"
+        mine = f"its copy{paid} was" if count == 1 else f"its {f'{count} ' if count else ''}copies{paid} were"
+        binding = f"nodes go in turn to the copies with the largest payoff: {mine} among these"
+        binding = UNFORKED if whole else LEFT_OVER if payoffs is not None and worth is None else binding
     else:
         binding = "" if job_at.said is None else NO_COPY.get(job_at.said.code, "")
     return Explained(tuple(sentences), tuple(facts), binding, gang=False, links=_copies_links(job_at, binding))
@@ -134,6 +148,7 @@ def _copies_links(job_at: JobAtTime, binding: str) -> tuple[Link, ...]:
     links = []
     for step, name, text, unit in (
         ("work", "last_round_steps", "Steps that copies did together in the last round they had", "steps"),
+        ("payoff", "payoff", "Payoffs of each job's copies together, at the prices when each was chosen", ""),
         ("copies", "copies", "Copies since the last decision", ""),
     ):
         values = (job_at.signals(name) or (0.0, {}))[1]

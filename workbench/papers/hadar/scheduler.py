@@ -336,6 +336,8 @@ def _of_chosen(snapshot: Snapshot, chosen: ChosenOption, *, priced_at_start: boo
     return Reason("stays" if chosen.stay else "positive_payoff", text, numbers)
 
 
+LEFT_OVER = "left over, and no other job gains more time there"
+"""Why a copy is on a node on which no payoff decided."""
 SAME_SPEED = 1e-6
 """Part by which a believed speed may change and still count as the same (rounding of what was measured)."""
 
@@ -449,10 +451,11 @@ class HadarE(Scheduler):
         decision = Decision(
             assign=(*(Assignment(name, gpus, data.until_s) for name, gpus in whole.items()), *assign),
             signals={
-                "copies": {name: float(len(plan.get(row, ()))) for row, name in enumerate(names)},
+                "copies": {name: float(len(plan.copies.get(row, ()))) for row, name in enumerate(names)},
+                "payoff": _payoffs(data, plan),
                 "last_round_steps": {job: steps for job, steps in done.items() if job in snapshot.jobs.at},
             },
-            why={**_without(data, free_gpus, given, whole), **_reasons(data, given, whole)},
+            why={**_without(data, free_gpus, given, whole, plan), **_reasons(data, given, whole, plan)},
         )
         return decision, data.tracker.give(given, map(str, whole), names)
 
@@ -463,7 +466,7 @@ def _assignments(data: CopyInstance, plan: CopyPlan) -> tuple[list[Assignment], 
         (unit[0], next(iter(lease.gpus))): unit[1] for unit, lease in data.snapshot.ended.items() if is_copy(unit)
     }
     assign, given = [], []
-    for job, copies in plan.items():
+    for job, copies in plan.copies.items():
         name = data.snapshot.jobs.names[job]
         nodes = [data.snapshot.nodes.names[node] for node, _ in copies]
         numbers = {node: int(before[name, node]) for node in nodes if (name, node) in before}
@@ -477,8 +480,19 @@ def _assignments(data: CopyInstance, plan: CopyPlan) -> tuple[list[Assignment], 
     return assign, given
 
 
+def _payoffs(data: CopyInstance, plan: CopyPlan) -> dict[str, float]:
+    """Payoffs of each job's copies together, each at the prices when it was chosen; of a job without one, the largest
+    when there was a node for it last."""
+    found = {}
+    for row, name in enumerate(data.snapshot.jobs.names):
+        paid = [worth for node, _ in plan.copies.get(row, ()) if not math.isnan(worth := plan.payoff[row, node])]
+        if paid or (row not in plan.copies and np.isfinite(plan.bid[row])):
+            found[name] = sum(paid) if paid else float(plan.bid[row])
+    return found
+
+
 def _without(
-    data: CopyInstance, free_gpus: IntArray, given: list[CopyWork], whole: Mapping[Unit, Gpus]
+    data: CopyInstance, free_gpus: IntArray, given: list[CopyWork], whole: Mapping[Unit, Gpus], plan: CopyPlan
 ) -> dict[str, Reason]:
     """Why jobs have no copy; free_gpus: (nodes,) GPUs for copies."""
     left = free_gpus.copy()
@@ -501,14 +515,16 @@ def _without(
             text = "jobs of which no node can run a copy run whole, on the nodes where a copy of it could run"
             why[name] = Reason("whole_there", text)
         else:
-            text = (
-                "copies of other jobs are worth more on the nodes where a copy of it could run (equal ones: first come)"
-            )
+            text = "copies of other jobs have larger payoffs on the nodes where a copy of it could run, or came first"
+            bid = f"; its own was {plan.bid[row]:.3g} when the last of these was given out"
+            text += bid if np.isfinite(plan.bid[row]) else ""
             why[name] = Reason("others_there", text)
     return why
 
 
-def _reasons(data: CopyInstance, given: list[CopyWork], whole: Mapping[Unit, Gpus]) -> dict[str, Reason]:
+def _reasons(
+    data: CopyInstance, given: list[CopyWork], whole: Mapping[Unit, Gpus], plan: CopyPlan
+) -> dict[str, Reason]:
     """Why each job has what it has; the ids of its copies are as the tracker registers them."""
     why = {
         str(name): Reason(
@@ -522,7 +538,11 @@ def _reasons(data: CopyInstance, given: list[CopyWork], whole: Mapping[Unit, Gpu
     for name, those in by_job.items():
         most = data.tracker.max_job_count
         ids = copy_ids(data.tracker.ids[name], max(order.copy for order in those), most)
-        parts = ", ".join(f"{order.steps} steps on {order.node}" for order in those)
+        worth = [plan.payoff[data.snapshot.jobs.at[name], data.at[order.node]] for order in those]
+        parts = ", ".join(
+            f"{order.steps:,} training steps on {order.node} ({f'payoff {of:.3g}' if of == of else LEFT_OVER})"
+            for order, of in zip(those, worth, strict=True)
+        )
         listed = ", ".join(str(ids[order.copy - 1]) for order in those)
         text = f"{'1 copy (id' if len(those) == 1 else f'{len(those)} copies (ids'} {listed}): {parts}"
         why[name] = Reason("forked", text, {"copies": float(len(those)), "ids": listed})

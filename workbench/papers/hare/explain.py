@@ -111,7 +111,7 @@ def _not_on(job_at: JobAtTime, tasks: pd.DataFrame) -> dict[str, str]:
             there_s = min((max(before_s, start_s) + takes_s for before_s, takes_s in free_s.values()), default=0.0)
             if there_s > end_s:
                 clocks = [format_duration(each_s, parts=2) for each_s in (there_s, end_s)]
-                sooner.append(f"{unit} would end there at {clocks[0]} at the soonest, not at {clocks[1]}")
+                sooner.append(f"task {unit} would end there at {clocks[0]} at the soonest, not at {clocks[1]}")
         found[kind] = "; ".join([why, *sooner])
     return found
 

@@ -128,14 +128,15 @@ def _order_of_choice(job_at: JobAtTime, block: pd.DataFrame) -> list[tuple[float
     for key in sorted(value, key=rank):
         last = found[-1][1:3] if found else key
         same = last != key and rank(last)[:2] == rank(key)[:2]
-        found.append((value[key], *key, _behind(rank(last), rank(key), key[1]) if same else ""))
+        found.append((value[key], *key, _behind(rank(last), rank(key), key[1], _clock(block)) if same else ""))
     return found
 
 
-def _behind(first: tuple[float, ...], then: tuple[float, ...], kind: str) -> str:
-    """What put the second of two behind the first that has the same priority for a type, by their ranks."""
+def _behind(first: tuple[float, ...], then: tuple[float, ...], kind: str, at: str) -> str:
+    """What put the second of two behind the first that has the same priority for a type, by their ranks; at: when the
+    shares were computed, up to which they were owed time."""
     if first[2] != then[2]:
-        return f", behind the one before as it {_over(-then[2])} of {kind}, that one {_over(-first[2])}"
+        return f", behind the one before: by {at} that one {_over(-first[2])} of {kind}, this one {_over(-then[2])}"
     return ", behind the one before as its share is smaller" if first[3] != then[3] else ", listed after the one before"
 
 
@@ -396,7 +397,7 @@ TICK_S = 1e-6
 def _over(owed_s: float) -> str:
     """What was had, against the share."""
     if abs(owed_s) <= TICK_S:
-        return "had just its share"
+        return "was owed nothing"
     return f"had {format_duration(abs(owed_s), parts=2)} {'more' if owed_s < 0 else 'less'} than its share"
 
 

@@ -33,9 +33,10 @@ until they are done.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -110,7 +111,11 @@ class NodeRound:
 
 @dataclass(eq=False)
 class ChosenCopies:
-    """The copies chosen so far: their speed together and the steps that they do in the slot, (jobs,), free GPUs."""
+    """The copies chosen so far: their speed together and the steps that they do in the slot, (jobs,), free GPUs.
+
+    payoff: of each copy when it was chosen; nan where it is on a node that was left over. bid: (jobs,) the largest
+    payoff of one more copy of each job when there was a node for it last, -inf where there was none.
+    """
 
     round: NodeRound
     rate: FloatArray
@@ -118,16 +123,21 @@ class ChosenCopies:
     count: IntArray
     free: IntArray
     open: BoolArray
-    copies: list[Copy] = field(default_factory=list)
+    bid: FloatArray
+    payoff: dict[Copy, float] = field(default_factory=dict)
 
     @classmethod
     def nothing(cls, round_: NodeRound) -> ChosenCopies:
         """No copy yet."""
         jobs = len(round_.steps_left)
         open_ = round_.runs & (round_.need <= round_.free) & (round_.most > 0)[:, None]
-        return cls(
-            round_, np.zeros(jobs), np.zeros(jobs), np.zeros(jobs, dtype=np.int64), round_.free.copy(), open_.copy()
-        )
+        none, count = np.full(jobs, -np.inf), np.zeros(jobs, dtype=np.int64)
+        return cls(round_, np.zeros(jobs), np.zeros(jobs), count, round_.free.copy(), open_.copy(), none)
+
+    @property
+    def copies(self) -> list[Copy]:
+        """In the order in which they were chosen."""
+        return list(self.payoff)
 
     @property
     def missing(self) -> FloatArray:
@@ -135,10 +145,10 @@ class ChosenCopies:
         left = self.round.steps_left - self.done
         return np.where(left > DONE * self.round.steps_left, left, 0.0)
 
-    def take(self, job: int, node: int) -> None:
+    def take(self, job: int, node: int, payoff: float = math.nan) -> None:
         """One more copy."""
         r = self.round
-        self.copies.append((job, node))
+        self.payoff[job, node] = payoff
         self.rate[job] += r.speed[job, node]
         self.done[job] += r.speed[job, node] * r.seconds[job, node]
         self.count[job] += 1
@@ -245,12 +255,12 @@ def utility_payoff(
     return UtilityPayoff(utility, jobs, age_s, kind, slot_s, bounds)
 
 
-def choose(round_: NodeRound, payoff: Payoff) -> list[Copy]:
-    """The copies of a round in the order in which they were chosen; ties to the first job, then its fastest node."""
+def choose(round_: NodeRound, payoff: Payoff) -> ChosenCopies:
+    """The copies of a round; ties to the first job, then its fastest node."""
     chosen = ChosenCopies.nothing(round_)
     _give(chosen, payoff)
     _give_rest(chosen)
-    return chosen.copies
+    return chosen
 
 
 def _give(chosen: ChosenCopies, payoff: Payoff) -> None:
@@ -262,16 +272,13 @@ def _give(chosen: ChosenCopies, payoff: Payoff) -> None:
         wanted = chosen.open & (chosen.missing > 0)[:, None]
         if not wanted.any():
             return
-        job, node = _best(np.where(wanted, table, -np.inf), chosen.round.speed)
-        chosen.take(job, node)
+        worth = np.where(wanted, table, -np.inf)
+        most = worth.max(axis=1)
+        chosen.bid = np.where(most > -np.inf, most, chosen.bid)
+        job = int(most.argmax())
+        node = int(np.where(worth[job] == most[job], chosen.round.speed[job], -np.inf).argmax())  # ties to the fastest
+        chosen.take(job, node, float(table[job, node]))
         gain[[job]], charge[[job]] = payoff.values(chosen, np.array([job]))
-
-
-def _best(worth: FloatArray, speed: FloatArray) -> Copy:
-    """The first job with the largest payoff, and of its nodes with that payoff the fastest."""
-    job = int(worth.max(axis=1).argmax())
-    largest = worth[job] == worth[job].max()
-    return job, int(np.where(largest, speed[job], -np.inf).argmax())
 
 
 def _give_rest(chosen: ChosenCopies) -> None:
@@ -287,8 +294,12 @@ def _give_rest(chosen: ChosenCopies) -> None:
         chosen.take(job, node)
 
 
-CopyPlan = dict[int, list[tuple[int, int]]]
-"""Copies of each job's row: (node, whole steps)."""
+class CopyPlan(NamedTuple):
+    """copies: of each job's row, (node, whole steps) each; payoff, bid: as `ChosenCopies` has them."""
+
+    copies: dict[int, list[tuple[int, int]]]
+    payoff: Mapping[Copy, float]
+    bid: FloatArray
 
 
 def plan_copies(data: CopyInstance, free: IntArray, knobs: Knobs) -> CopyPlan:
@@ -306,12 +317,13 @@ def plan_copies(data: CopyInstance, free: IntArray, knobs: Knobs) -> CopyPlan:
             steps_left=data.steps_left,
             most=np.minimum(data.forks, np.maximum(whole, 1)),
         )
-        copies = choose(round_, _payoff(data, round_, knobs))
+        chosen = choose(round_, _payoff(data, round_, knobs))
+        copies = chosen.copies
         fastest = knobs["last_round"] == "fastest" and _is_last(data, round_, copies)
         if fastest:
             copies = _finish_up(data, copies)
         waiting = knobs["split"] == "all_copies" and not fastest
-        plan: CopyPlan = {}
+        plan: dict[int, list[tuple[int, int]]] = {}
         for job, node in copies:
             plan.setdefault(job, []).append((node, 0))
         idle: list[Copy] = []
@@ -323,7 +335,7 @@ def plan_copies(data: CopyInstance, free: IntArray, knobs: Knobs) -> CopyPlan:
             plan[job] = list(zip(nodes, steps, strict=True))
             idle += [(job, node) for node, count in plan[job] if count == 0]
         if not idle:
-            return plan
+            return CopyPlan(plan, chosen.payoff, chosen.bid)
         runs = runs.copy()
         for job, node in idle:
             runs[job, node] = False
