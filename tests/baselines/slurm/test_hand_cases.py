@@ -529,6 +529,9 @@ def test_how_many_jobs_of_a_partition_the_main_scheduler_tries() -> None:
     assert starts(scenario, backfill=False)["z"] <= 5
     one = CONFIG | {"SchedulerParameters": "partition_job_depth=1"}
     assert starts(with_config(scenario, one), backfill=False)["z"] >= 100
+    for every, is_late in (("5", False), ("-1", True)):
+        one = CONFIG | {"SchedulerParameters": f"default_queue_depth=1,sched_interval={every}"}
+        assert (starts(with_config(scenario, one), backfill=False)["z"] >= 100) == is_late
     tasks = [job(f"job-9_{i}", 0, 100, 1, 100, array="9", array_most=1) for i in range(4)]
     for depth, name in (
         ("default_queue_depth=2,sched_interval=900", "z"),
@@ -541,16 +544,16 @@ def test_how_many_jobs_of_a_partition_the_main_scheduler_tries() -> None:
         assert starts(few)[name] <= 30, "of an array that waits one record is looked at"
 
 
-def test_where_slurm_takes_no_0_its_default_holds() -> None:
+def test_where_slurm_does_not_take_a_number_its_default_holds() -> None:
+    """backfill.c, `_load_config`; -1 switches backfill, and the main scheduler's look at the whole queue, off."""
     none = CONFIG | {
         "PriorityCalcPeriod": "00:00:00",
-        "SchedulerParameters": "bf_interval=0,bf_resolution=0,bf_window=0",
+        "SchedulerParameters": "bf_interval=0,bf_resolution=²,bf_window=43201,BF_Max_Job_Test=7,bf_max_job_test=8",
     }
     scenario = with_config(site_of(job("x", 0, 60, 8, 60), job("y", 1, 60, 8, 60)), none)
     told = read_site(scenario).settings
-    assert [told[name] for name in ("PriorityCalcPeriod", "bf_interval", "bf_resolution", "bf_window")] == [
-        *(300, 30, 60, 1440)
-    ]
+    names = "PriorityCalcPeriod", "bf_interval", "bf_resolution", "bf_window", "bf_max_job_test"
+    assert [told[name] for name in names] == [300, 30, 60, 1440, 7]
     ages = {"PriorityCalcPeriod": 1, "PriorityDecayHalfLife": "1-12", "PriorityMaxAge": "0-5"}
     told = read_site(with_config(scenario, CONFIG | ages)).settings
     assert [told[name] for name in ages] == [60, 129600, 18000], "a number is of minutes, as in slurm.conf(5)"

@@ -218,11 +218,13 @@ def test_what_no_cluster_can_have_been_is_told_and_changes_none(tmp_path: Path) 
     assert "beside job-5" in {entity.name for entity in more.entities}, "it waits again"
 
 
-def test_what_slurm_never_prints_of_its_site_is_told_and_left_out(tmp_path: Path) -> None:
+def test_what_slurm_does_not_take_of_its_site_is_told_and_left_out(tmp_path: Path) -> None:
     """Numbers, times and resources of settings, limits and shares, rows of events, and a file that was cut."""
     files = {
         "config": "Configuration data as of 2024-03-04T08:00:00\nPriorityWeightAge = banana\nPriorityMaxAge = -1\n"
-        "PriorityDecayHalfLife = 7-0\nSchedulerParameters = bf_interval=0,bf_window=x,bf_resolution=30,defer\n",
+        "PriorityDecayHalfLife = 7-0\nSchedulerParameters = bf_interval=0,bf_window=x,bf_resolution=30,defer,"
+        "sched_interval=²,bf_max_job_test=1000001,bf_min_age_reserve=1.5\nFairShareDampeningFactor = 0\n"
+        "PriorityCalcPeriod = UNLIMITED\nPriorityType = priority/banana\nAccountingStorageEnforce = limits,qoz\n",
         "limits": "Name|GraceTime|MaxTRESPU|GrpTRES|MaxJobsPU\nnormal|00:00:00|gres/gpu=-3|gres/gpu=8|3\n",
         "shares": "Account|User|RawShares|RawUsage\nbio||parent|5\nbio|ada|1|banana\n",
         "events": "NodeName|TimeStart|TimeEnd\na1|nonsense|Unknown\na1|2024-03-04T09:00:00|2024-03-04T08:30:00\n"
@@ -232,10 +234,11 @@ def test_what_slurm_never_prints_of_its_site_is_told_and_left_out(tmp_path: Path
         (tmp_path / name).write_text(text)
     given: dict[str, Any] = {name: [tmp_path / name] for name in ("nodes", *files)}
     scenario, report = convert("sacct", tmp_path / "log", **given)
-    assert [note for note in report.notes if "never prints" in note or "odd events" in note or "been cut" in note] == [
+    assert [note for note in report.notes if "does not take" in note or "odd events" in note or "been cut" in note] == [
         "config may have been cut: scontrol ends it with whether slurmctld is up",
-        "values that Slurm never prints, as if they were not there: MaxTRESPU=gres/gpu=-3 (qos normal), "
-        "RawUsage=banana (user ada), PriorityMaxAge=-1, PriorityWeightAge=banana, bf_interval=0 and bf_window=x",
+        "13 values that Slurm does not take, as if not there: MaxTRESPU=gres/gpu=-3 (qos normal), RawUsage=banana "
+        "(user ada), AccountingStorageEnforce=limits,qoz, FairShareDampeningFactor=0, PriorityCalcPeriod=UNLIMITED, "
+        "PriorityMaxAge=-1, PriorityType=priority/banana, PriorityWeightAge=banana and 5 more",
         "odd events: 1 without a time at which they begin, 1 that end before they begin and 1 of nodes that no file "
         "has (ghost-9)",
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
@@ -22,9 +22,9 @@ from workbench.baselines.mechanisms.slurm.site import (
     AS_SET,
     COUNT_LIMITS,
     DEFAULTS,
-    DURATIONS,
     POLICIES,
     TRES_LIMITS,
+    backfills,
     config_of,
     enforces,
     read_settings,
@@ -33,10 +33,9 @@ from workbench.baselines.mechanisms.slurm.site import (
 from workbench.scenario.cluster import Node
 from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Entity, Scenario
-from workbench.scenario.traces.slurm_text import hosts, resources, seconds
-from workbench.scenario.traces.slurm_values import ABOVE_0
+from workbench.scenario.traces.slurm_text import hosts, resources
+from workbench.scenario.traces.slurm_values import readable, takes
 from workbench.scenario.traces.timed import ANY
-from workbench.scenario.traces.trace_file import number
 from workbench.session.registry import find_scheduler
 
 NODES = "gpu[01-04], h100-*, rack=r3 or partition=long"
@@ -74,36 +73,19 @@ LONG = {
 }
 """What sacctmgr takes too for some of them; it looks at no capitals."""
 RESOURCES = "resources that the scheduler slurm counts, as gres/gpu=16,cpu=64 (also mem, node, billing, gres/gpu:TYPE)"
-NUMBER, SPAN = "a number from 0", "[days-]hours:minutes:seconds"
-MINUTES = f"minutes or {SPAN}"
 COUNTED = ("cpu", "mem", "node", "billing", "gres/gpu")
-POLICY, NAME = f"one of {', '.join(POLICIES)}", "a name"
-VALUES: dict[str, Callable[[str], bool]] = {
-    RESOURCES: lambda text: (
-        bool(found := resources(text))
-        and all(
-            value is not None and (name in COUNTED or name.startswith("gres/gpu:")) for name, value in found.items()
-        )
-    ),
-    NUMBER: lambda text: (value := number(text)) is not None and value >= 0,
-    MINUTES: lambda text: number(text) is not None or seconds(text) is not None,
-    POLICY: lambda text: text in POLICIES,
-    NAME: bool,
-}
-"""What a value can be, and whether a text is one; whatever slurm could not read would be no limit."""
 
 
-def _expected(name: str) -> str:
-    """What a setting's value is to be."""
+def _expected(name: str, text: str) -> str:
+    """What a setting's value is to be, where a text is none; whatever slurm could not read would be no limit."""
     if name in TRES_LIMITS:
-        return RESOURCES
-    known = {
-        **dict.fromkeys(("MaxTime", "DefaultTime", "MaxWall"), MINUTES),
-        "Policy": POLICY,
-        "QoS": NAME,
-        **dict.fromkeys(DURATIONS, MINUTES),
-    }
-    return known.get(name, NUMBER)
+        known = all(each in COUNTED or each.startswith("gres/gpu:") for each in resources(text) or [""])
+        return "" if known and readable(name, text) else RESOURCES
+    if name == "Policy":
+        return "" if text in POLICIES else f"one of {', '.join(POLICIES)}"
+    if name == "QoS":
+        return "" if text else "a name"
+    return "" if readable(name, text) else takes(name)
 
 
 @dataclass(frozen=True)
@@ -217,12 +199,8 @@ class SiteSettingTo(Change):
             others = [each for each, names in SET.items() if self.name in names]
             where = f"; {self.name} is of a {' or '.join(others)}" if others else ""
             raise InputError(f"set {self.of}", self.name, f"one of {', '.join(SET[kind])}{where}")
-        expected = _expected(self.name)
-        if self.name in ABOVE_0 and number(self.value) == 0:
-            raise InputError(
-                f"set {self.of} {self.name}", self.value, "more than 0: Slurm's default holds where it is 0"
-            )
-        if self.value != "none" and not VALUES[expected](self.value):
+        expected = "" if self.value == "none" else _expected(self.name, self.value)
+        if expected:
             raise InputError(f"set {self.of} {self.name}", self.value, f"{expected}, or none")
 
     def applied(self, before: Configuration) -> Configuration:
@@ -264,8 +242,10 @@ class SiteSettingTo(Change):
     def _no_weight(self, after: Configuration) -> str:
         """Why priority or backfill does not depend on it; empty where it does."""
         settings, config = read_settings(after.scenario), config_of(after.scenario)
-        if self.name.startswith("bf_") and (
-            says(config, "SchedulerType", "builtin") or not after.knobs.get("backfill", True)
+        if (
+            self.name.startswith("bf_")
+            and self.value != "-1"
+            and not (backfills(config) and after.knobs.get("backfill", True))
         ):
             return "backfill does not run"
         if says(config, "PriorityType", "basic") and (self.name in WEIGHED or self.name.startswith("PriorityWeight")):

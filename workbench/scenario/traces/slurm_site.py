@@ -42,7 +42,7 @@ from workbench.scenario.traces.slurm_text import (
     table,
     timestamp,
 )
-from workbench.scenario.traces.slurm_values import GONE_BY, readable, unread_parameters
+from workbench.scenario.traces.slurm_values import GONE_BY, parameters, readable
 from workbench.scenario.traces.trace_file import number, read_any, source_name
 
 CPU = "cpu"
@@ -211,7 +211,7 @@ class Site:
     """All that the files say; moments in seconds from `trace_file.EPOCH`. entries: of entities, by kind and name;
     associations: those of accounts and users, by cluster; listed: from, to, and the nodes that the cluster had;
     nowhere: reservations of which a file does not say the nodes; ignored: settings that the scheduler slurm does not go
-    by, and whose; unread: values that Slurm never prints; odd: rows of events that tell nothing, by why."""
+    by, and whose; unread: values that Slurm does not take; odd: rows of events that tell nothing, by why."""
 
     nodes: dict[str, SeenNode] = field(default_factory=dict)
     entries: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
@@ -243,7 +243,7 @@ class Site:
             self.notes.append(f"{counted(cut, 'line')} of {Path(path).name} left out, not as long as its header")
 
     def _read(self, whose: str, row: Mapping[str, str], keys: Sequence[str]) -> dict[str, float | str]:
-        """`_kept`, but for what Slurm never prints, which is told."""
+        """`_kept`, but for what Slurm does not take, which is told."""
         odd = [key for key in keys if (text := given(row.get(key.upper()))) and not readable(key, text)]
         self.unread += [f"{key}={row[key.upper()]}" + f" ({whose})" * (whose != "config") for key in odd]
         return _kept(row, [key for key in keys if key not in odd])
@@ -380,8 +380,11 @@ class Site:
                     self.nodes.setdefault(name, SeenNode()).rack = record["switchname"]
         known = settings(text)
         cells = {key.upper(): value for key, value in known.items()}
-        if kept := self._read("config", cells, CONFIG):
-            self.unread += unread_parameters(cells)
+        is_config = bool({key.upper() for key in CONFIG} & cells.keys())
+        if is_config:
+            kept = self._read("config", cells, CONFIG)
+            found_of = parameters(cells.get("SCHEDULERPARAMETERS", "").split(","))
+            self.unread += [f"{name}={text}" for name, text, value in found_of if value is None]
             if known.get("accountingstorageenforce", "").lower() == "none":  # said, not left open
                 kept["AccountingStorageEnforce"] = "none"
             self._entry("config", known.get("clustername", "slurm")).update(kept)
@@ -390,9 +393,9 @@ class Site:
             parts = (part for name in lists for part in known.get(name.lower(), "").split(","))
             for part in parts:
                 flag = part.strip().partition("=")[0]
-                if not {flag, flag.upper()} & GONE_BY and given(flag) is not None:
+                if not {flag, flag.upper(), flag.lower()} & GONE_BY and given(flag) is not None:
                     self.ignored.setdefault(part.strip(), [])
-        return bool(found or kept)
+        return bool(found or is_config)
 
     def _flags(self, text: str, names: Iterable[str], whose: str) -> None:
         """Note flags that the scheduler slurm does not go by."""
@@ -439,8 +442,9 @@ class Site:
                 f"reservations without the nodes that they kept (NodeNames), so they keep none: {listed(lost, 5)}"
             )
         if self.unread:
-            told = listed([*dict.fromkeys(self.unread)], 8)
-            self.notes.append(f"values that Slurm never prints, as if they were not there: {told}")
+            told = [*dict.fromkeys(self.unread)]
+            what = f"{counted(len(told), 'value')} that Slurm does not take, as if not there"
+            self.notes.append(f"{what}: {listed(told, 8)}")
         if ghosts := {name for name, *_ in self.absences} - self.nodes.keys() if self.nodes else ():
             self.odd[f"of nodes that no file has ({listed(sorted(ghosts), 3)})"] += sum(
                 name in ghosts for name, *_ in self.absences

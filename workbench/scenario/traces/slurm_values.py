@@ -1,54 +1,106 @@
-"""Values of a Slurm site's files that its programs never print: they are told, and left out."""
+"""Which values Slurm takes, of the settings, limits and shares in a site's files: others are told, and left out.
+
+Ranges are those of slurm.conf(5), of sacctmgr(1) and, of SchedulerParameters, of `_load_config` in backfill.c, Slurm
+22.05.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Iterator
 
 from workbench.scenario.traces.slurm_text import resources, seconds
 from workbench.scenario.traces.trace_file import number
 
-ABOVE_0 = frozenset({"PriorityCalcPeriod", "bf_interval", "bf_resolution", "bf_window"})
-"""Of these 0 is what Slurm does not take: the default holds."""
-NO_BACKFILL = "bf_interval=-1"
+MOST_16, MOST_32, MOST_64 = 2.0**16 - 3, 2.0**32 - 3, 2.0**64
+"""The largest numbers of so many bits (beyond stand Slurm's words for none and infinity)."""
+DAYS_30 = 30 * 86400.0
+PARAMETERS: dict[str, tuple[float, float]] = {
+    "bf_interval": (1, 10_800),
+    "bf_window": (1, DAYS_30 / 60),
+    "bf_resolution": (1, 3600),
+    "bf_max_job_test": (1, 1e6),
+    "bf_max_job_array_resv": (0, 1000),
+    "bf_job_part_count_reserve": (0, 100_000),
+    "bf_min_age_reserve": (0, DAYS_30),
+    **dict.fromkeys(("bf_max_job_user", "bf_max_job_part", "bf_window_linear", "sched_interval"), (0, MOST_32)),
+    **dict.fromkeys(("batch_sched_delay", "default_queue_depth", "partition_job_depth"), (0, MOST_32)),
+}
+"""Of SchedulerParameters those that slurm goes by, and from where to where they may be."""
+OFF = ("bf_interval", "sched_interval")
+"""Of these -1 means that it does not run."""
 GONE_BY = frozenset(
     [
         *("", "0", "NONE", "FAIR_TREE", "NO_FAIR_TREE", "CALCULATE_RUNNING", "SMALL_RELATIVE_TO_TIME"),
         *("CR_CPU", "CR_CORE", "CR_SOCKET", "CR_MEMORY", "CR_CPU_MEMORY", "CR_CORE_MEMORY", "CR_SOCKET_MEMORY"),
-        *("bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "bf_continue", "defer"),
-        *("bf_max_job_user", "bf_max_job_part", "bf_window_linear", "sched_interval", "batch_sched_delay"),
-        *("default_queue_depth", "bf_yield_interval", "bf_yield_sleep", "bf_max_time", "max_rpc_cnt"),
-        *("sched_min_interval", "bf_max_job_array_resv", "bf_job_part_count_reserve", "bf_min_age_reserve"),
-        "partition_job_depth",
+        *("bf_continue", "defer", "bf_yield_interval", "bf_yield_sleep", "bf_max_time", "max_rpc_cnt"),
+        *("sched_min_interval", *PARAMETERS),
     ]
 )
 """Flags and SchedulerParameters that slurm goes by, or that change nothing where the controller is quick."""
-SPANS = ("MaxTime", "DefaultTime", "MaxWall", "PriorityCalcPeriod", "PriorityDecayHalfLife", "PriorityMaxAge")
-NUMBERS = (
-    *("PriorityTier", "PriorityJobFactor", "Priority", "UsageFactor", "RawUsage", "FairShareDampeningFactor"),
-    *("GrpJobs", "MaxJobs", "MaxJobsPU", "MaxJobsPA", "GrpSubmit", "MaxSubmit", "MaxSubmitPU", "MaxSubmitPA"),
+SPANS = {"PriorityCalcPeriod": 1.0} | dict.fromkeys(
+    ("MaxTime", "DefaultTime", "MaxWall", "PriorityDecayHalfLife", "PriorityMaxAge"), 0.0
 )
+"""Times, and how many seconds they are at least."""
+COUNTS = (
+    *("GrpJobs", "MaxJobs", "MaxJobsPU", "MaxJobsPA", "GrpSubmit", "MaxSubmit", "MaxSubmitPU", "MaxSubmitPA"),
+    *("Priority", "Share", "RawShares", "PriorityWeightAge", "PriorityWeightFairShare", "PriorityWeightJobSize"),
+    *("PriorityWeightPartition", "PriorityWeightQOS", "PriorityWeightAssoc"),
+)
+RANGES: dict[str, tuple[float, float]] = {
+    **PARAMETERS,
+    **dict.fromkeys(COUNTS, (0, MOST_32)),
+    **dict.fromkeys(("PriorityTier", "PriorityJobFactor"), (0, MOST_16)),
+    "FairShareDampeningFactor": (1, MOST_16),
+}
+"""Whole numbers, from where to where they may be."""
+AMOUNTS = ("UsageFactor", "RawUsage")
+"""Numbers from 0, not always whole."""
+ENFORCED = ("associations", "limits", "nojobs", "nosteps", "qos", "safe", "wckeys", "all", "none", "0", "1", "2")
+WORDS = {
+    "AccountingStorageEnforce": ENFORCED,
+    "PriorityType": ("priority/basic", "priority/multifactor"),
+    "SchedulerType": ("sched/backfill", "sched/builtin"),
+    "PriorityFavorSmall": ("yes", "no", "1", "0", "true", "false", "up", "down"),
+    "Share": ("parent",),
+    "RawShares": ("parent",),
+}
+"""Words that a setting may be, or (AccountingStorageEnforce) several of them."""
+SPAN = "minutes or [days-]hours:minutes:seconds"
+
+
+def takes(name: str) -> str:
+    """What Slurm takes for a setting that is a time or a number, in words."""
+    if name in SPANS:
+        return SPAN + (" above 0" if SPANS[name] else "")
+    low, high = RANGES.get(name, (0, math.inf))
+    whole = "whole " if name in RANGES else ""
+    upto = f" to {high:.0f}" if high < MOST_32 else ""
+    return f"a {whole}number from {low:g}{upto}" + (", or -1: it does not run" if name in OFF else "")
 
 
 def readable(name: str, text: str) -> bool:
-    """Whether a value of an entity is one that Slurm prints (`PriorityWeightAge=banana` and `GrpTRES=gres/gpu=-3` are
-    not); of SchedulerParameters see `unread_parameters`."""
+    """Whether Slurm takes a value (not `PriorityWeightAge=banana`, `GrpTRES=gres/gpu=-3`, `bf_window=0`)."""
     found = number(text)
+    if name in WORDS and found is None:
+        return all(word.strip().lower() in WORDS[name] for word in text.split(","))
     if name in SPANS:
-        span_s = seconds(text) if found is None else found
-        return span_s is not None and (span_s > 0 if name in ABOVE_0 else span_s >= 0)
+        span_s = seconds(text) if found is None else 60.0 * found
+        return span_s is not None and span_s >= SPANS[name] and (span_s < math.inf or not SPANS[name])
     if "TRES" in name and name != "TRESBillingWeights":
-        return None not in resources(text).values()
-    if name in NUMBERS or name.startswith("PriorityWeight"):
-        return found is not None and found >= 0
-    return True
+        return all(value is not None and value < MOST_64 for value in resources(text).values())
+    if name in RANGES:
+        low, high = RANGES[name]
+        return found is not None and found.is_integer() and (low <= found <= high or (name in OFF and found == -1))
+    return name not in AMOUNTS or (found is not None and found >= 0)
 
 
-def unread_parameters(record: Mapping[str, str]) -> list[str]:
-    """The parts of SchedulerParameters that slurm goes by, and whose number is none (`bf_window=x`)."""
-    parts = (part.strip().partition("=") for part in record.get("SCHEDULERPARAMETERS", "").split(","))
-    given = [(name, text, number(text)) for name, equals, text in parts if equals and name in GONE_BY]
-    return [
-        f"{name}={text}"
-        for name, text, found in given
-        if found is None or (name in ABOVE_0 and found == 0) or (found < 0 and f"{name}={text}" != NO_BACKFILL)
-    ]
+def parameters(parts: Iterable[str]) -> Iterator[tuple[str, str, float | None]]:
+    """Of the parts of SchedulerParameters those that slurm goes by: name, text, number (None: Slurm does not take it);
+    of one that is there twice the first, in any capitals, as Slurm reads them."""
+    known = set[str]()
+    for part in parts:
+        name, _, text = part.strip().partition("=")
+        if (name := name.lower()) in PARAMETERS and name not in known:
+            known.add(name)
+            yield name, text, number(text) if readable(name, text) else None

@@ -22,8 +22,7 @@ from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.slurm_site import CPU
 from workbench.scenario.traces.slurm_text import hosts, resources, seconds
-from workbench.scenario.traces.slurm_values import ABOVE_0, NO_BACKFILL
-from workbench.scenario.traces.trace_file import number
+from workbench.scenario.traces.slurm_values import parameters, readable
 
 NODE = ("partitions", "cpus", "memory_mb", "weight", "features", "features 2", "features 3")
 TRES_LIMITS = ("GrpTRES", "GrpTRESRunMins", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA")
@@ -112,7 +111,8 @@ class SlurmSite:
     """A whole site. settings: seconds and numbers by name; enforced: whether limits hold; counts_ends: whether usage
     since the last PriorityCalcPeriod counts of jobs that end (`priority`); over_time: whether job sizes are divided by
     time limits (SMALL_RELATIVE_TO_TIME); by_priority: or first come, first served (priority/basic);
-    fair_tree: or the older way (NO_FAIR_TREE); backfills: or the main scheduler alone (sched/builtin);
+    fair_tree: or the older way (NO_FAIR_TREE); backfills: or the main scheduler alone (sched/builtin, bf_interval=-1);
+    loops: whether that looks at the whole queue every sched_interval;
     over_partition: QOS whose limits come before those of a partition's; rule: one of RULES, or empty;
     no_reserve: QOS for whose jobs backfill keeps no nodes; machine: of each core node which machine it is part
     of; types: of each its GPUs' type; inside: the machines of each partition, and of each `Ask.kind`;
@@ -130,6 +130,7 @@ class SlurmSite:
     by_priority: bool
     fair_tree: bool
     backfills: bool
+    loops: bool
     partitions: Mapping[str, Partition]
     qos: Mapping[str, Caps]
     qos_priority: Mapping[str, float]
@@ -231,8 +232,8 @@ def read_site(scenario: Scenario) -> SlurmSite:
         favors_small=says(config, "PriorityFavorSmall", "yes"),
         by_priority=not says(config, "PriorityType", "basic"),
         fair_tree=not says(config, "PriorityFlags", "NO_FAIR_TREE"),
-        backfills=not says(config, "SchedulerType", "builtin")
-        and NO_BACKFILL not in _listed(config, "SchedulerParameters"),
+        backfills=backfills(config),
+        loops=_runs(config, "sched_interval"),
         partitions=found,
         qos={name: limits_of(each) for name, each in qos.items()},
         qos_priority={name: float(each.get("Priority", 0.0)) for name, each in qos.items()},
@@ -297,8 +298,8 @@ def _nodes_of(scenario: Scenario) -> _Nodes:
         gpus[f"gres/gpu:{node.accelerator.lower()}", machines[name]] += node.gpus
     cpus, memory_mb, weight = zip(*facts, strict=True)
     tres = {name: np.zeros(len(machines)) for name, _ in gpus}
-    for (name, at), some in gpus.items():
-        tres[name][at] = some
+    for (name, at), number in gpus.items():
+        tres[name][at] = number
     tres |= {"cpu": np.array(cpus), "mem": np.array(memory_mb), "node": np.ones(len(machines))}
     return _Nodes(tuple(machines), tuple(where), cpus, memory_mb, weight, inside, features, tres)
 
@@ -424,6 +425,11 @@ def enforces(config: Mapping[str, Any]) -> bool:
     return name not in config or any(says(config, name, word) for word in ("limits", "safe", "all", "2"))
 
 
+def backfills(config: Mapping[str, Any]) -> bool:
+    """Whether backfill runs."""
+    return not says(config, "SchedulerType", "builtin") and _runs(config, "bf_interval")
+
+
 def says(record: Mapping[str, Any], name: str, word: str) -> bool:
     """Whether a setting has a word, in any capitals, as Slurm takes them."""
     return word.lower() in str(record.get(name, "")).lower()
@@ -432,17 +438,18 @@ def says(record: Mapping[str, Any], name: str, word: str) -> bool:
 def _settings(config: Mapping[str, Any]) -> dict[str, float]:
     found = dict(DEFAULTS)
     for name in DEFAULTS:
-        given = config.get(name) if name in SETTINGS else None
-        if name in DURATIONS:
-            span = None if given is None else _span_s(given)
-            found[name] = DEFAULTS[name] if span is None else span
-        elif isinstance(given, (int, float)):
-            found[name] = float(given)
-    for part in _listed(config, "SchedulerParameters"):
-        name, _, text = part.partition("=")
-        if name in found and (value := number(text)) is not None and value >= 0:
-            found[name] = value
-    return {name: DEFAULTS[name] if name in ABOVE_0 and value <= 0 else value for name, value in found.items()}
+        value = config.get(name) if name in SETTINGS else None
+        if value is not None and readable(name, str(value)):
+            span_s = _span_s(value) if name in DURATIONS else float(value)
+            found[name] = DEFAULTS[name] if span_s is None else span_s
+    for name, _, value in parameters(_listed(config, "SchedulerParameters")):
+        found[name] = value if value is not None and value >= 0 else DEFAULTS[name]
+    return found
+
+
+def _runs(config: Mapping[str, Any], name: str) -> bool:
+    """Whether what runs every so often (bf_interval, sched_interval) does: -1 means never."""
+    return all((each, value) != (name, -1.0) for each, _, value in parameters(_listed(config, "SchedulerParameters")))
 
 
 def _listed(record: Mapping[str, Any], name: str) -> list[str]:
