@@ -17,7 +17,7 @@ from reproduction.causes import GAPS, gap, said, seeds_of
 from reproduction.exhibits import findings, verdict
 from reproduction.registry import chosen, exhibits, size_name
 from reproduction.results import FOLDER, KeptResults, commit
-from reproduction.runner import MOST, Cell, compute, cpu_s, kept_cells, otherwise, run, wanted
+from reproduction.runner import MOST, Cell, compute, cpu_s, kept_beside, kept_cells, otherwise, run, wanted
 from reproduction.table import counts, rows, told_outcomes, told_seeds
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.cli.output import aligned, say, short
@@ -40,7 +40,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m reproduction", description=__doc__)
     actions = parser.add_subparsers(required=True, metavar="run, check, table or gap")
     run_it = actions.add_parser("run", help="compute what is not finished, and keep it; finished seeds are not redone")
-    run_it.add_argument("names", nargs="*", metavar="EXHIBIT", help="gavel.fig8, or a paper: gavel; default: all")
+    run_it.add_argument(
+        "names", nargs="*", metavar="EXHIBIT", help="gavel.fig8, or a paper: gavel; default: all that no other size has"
+    )
     run_it.add_argument(
         "--size",
         help="tiny (seconds), small (minutes), middle, full (hours), or with their data authors, authors_half, "
@@ -71,6 +73,8 @@ def _run(args: argparse.Namespace) -> int:
         if not least <= getattr(args, name) <= most:
             raise InputError(name, getattr(args, name), f"a whole number from {least} to {most}")
     names, size, results = chosen(tuple(args.names)), size_name(args.size), KeptResults(args.out)
+    if not args.names:
+        names = tuple(name for name in names if not kept_beside(name, size, results))
 
     def left() -> str:
         found = [name for name in names if wanted(name, size, results, args.seeds)]

@@ -13,7 +13,8 @@ the measure is of (`Claim.absent`), on which no scheduler has a say.
 
 Of an exhibit, which says all of its claims: *reproduced* where every claim holds; of the others *partly* where some
 claim holds or has the direction; *contradicted* where none does and some claim fails; *undecided* where all are open,
-their intervals too wide to tell. Nobody types a verdict.
+their intervals too wide to tell. Nobody types a verdict. *contradicted* is said of what was computed, in the
+setting that the row names with its scale: of no row but the counterexamples is that the paper's own.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from reproduction.exhibits import findings
-from reproduction.registry import exhibits, sizes_of
+from reproduction.registry import SMALLEST, exhibits, sizes_of
 from reproduction.results import KeptResults, commit
 from workbench.base.processes import Processes
 
@@ -79,6 +79,13 @@ def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list
         ):
             return left if any(each.outcome == "open" for each in found) else []
     return left[:1]
+
+
+def kept_beside(name: str, size: str, results: KeptResults) -> bool:
+    """Whether another size with the same data has an exhibit's verdict and this one has nothing yet: it takes hours."""
+    least, authors = FEWEST if exhibits()[name].seeded else 1, size.startswith("authors")
+    others = [each for each in sizes_of(name) if each not in (size, SMALLEST) and each.startswith("authors") == authors]
+    return not results.seeds(name, size) and any(len(results.seeds(name, each)) >= least for each in others)
 
 
 def kept_cells(name: str, results: KeptResults) -> list[Cell]:

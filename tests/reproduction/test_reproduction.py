@@ -430,6 +430,15 @@ def test_a_row_of_few_seeds_has_their_verdict(tmp_path: Path) -> None:
     assert row["authors_data"] and row["verdict"] == row["authors_data"]["verdict"] != "not run"
 
 
+def test_what_another_size_has_is_not_computed_unasked_where_it_takes_hours(tmp_path: Path) -> None:
+    kept, every = KeptResults(tmp_path), KeptResults().read("chronus.fig6d").query("size == 'authors'")
+    for seed, beside in ((0, False), (1, False), (2, True)):
+        kept.add("chronus.fig6d", every[every["seed"] == seed])
+        assert runner.kept_beside("chronus.fig6d", "authors_half", kept) == beside
+    for size in ("authors", "full", "small"):
+        assert not runner.kept_beside("chronus.fig6d", size, kept)
+
+
 def test_an_exhibit_that_is_not_checked_is_said_not_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "hops.starving", "--out", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "hops.starving: not checked, nothing is kept of it\n"

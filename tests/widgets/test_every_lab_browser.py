@@ -61,6 +61,12 @@ OPEN_PAGE = "lab => [...lab.querySelectorAll('.wb-contents > *')].find(x => x.ch
 """All that axe-core has to read once it has read the lab with another page: what stands around it is the same."""
 DRAWERS = """() => [".wb-what-if", ".wb-compare"].map(lab => document.querySelector(lab + " .wb-left"))
     .map(drawer => Math.round(100 * drawer.offsetWidth / drawer.parentElement.offsetWidth))"""
+HOLE = """lab => {
+    const [stage, page] = ['.wb-stage', '.wb-contents'].map(part => lab.querySelector(part));
+    const seen = [...stage?.children ?? []].filter(x => x.offsetHeight).map(x => x.getBoundingClientRect().bottom);
+    return seen.length ? page.getBoundingClientRect().top - Math.max(...seen) : 0;
+}"""
+"""What is empty between the picture, with what is said of it, and the open page."""
 HEIGHT = "document.querySelector('.wb-lab .wb-picture').clientHeight"
 NAMED = """lab => ![...lab.querySelectorAll(':is(.noUi-handle, select[title], input[title])')]
     .some(x => x.checkVisibility() && !x.getAttribute('aria-label') && !x.getAttribute('aria-labelledby'))"""
@@ -109,6 +115,7 @@ def test_every_page_of_every_lab_and_the_saved_notebook_without_a_kernel(
                 shot(page, f"every-{theme}-{name}-{title}")
                 heights.add(tuple(lab.evaluate("e => [e.scrollHeight, e.offsetHeight, e.scrollWidth > e.clientWidth]")))
                 comes_true(page, f"lab => ({CUT_PICTURE})(lab).length === 0", lab.element_handle(), f"{name}, {title}")
+                comes_true(page, f"lab => ({HOLE})(lab) < 12", lab.element_handle(), f"{name}, {title}: no hole")
                 if title == "Model" and name not in BEGIN:
                     comes_true(page, f"lab => ({WHOLE_ROWS})(lab) >= {LEAST_ROWS}", lab.element_handle(), name)
                 for _ in range(2):  # a control may come between: what is said of it then is not said again

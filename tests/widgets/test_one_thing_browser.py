@@ -36,6 +36,11 @@ PLACE = """svg => {{
     return [(x - box.x) / box.width, (plot.y + plot.height * {down} - box.y) / box.height];
 }}"""
 
+FOOT_UNSEEN = """lab => {
+    const notebook = lab.closest(".jp-WindowedPanel-outer");
+    notebook.scrollTop -= notebook.getBoundingClientRect().bottom + 120 - lab.getBoundingClientRect().bottom;
+}"""
+
 
 def click_picture(page: Page, minute: float, down: float) -> None:
     """Click at this minute, at a share of the plot's height."""
@@ -72,10 +77,11 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     of_k80 = page.locator(".wb-row-list tr", has_text="capacity[k80]")
     wait_for_text(page, ".wb-rows .wb-decisive", "Decisive for .*: (?!each row)")
     first = page.locator(".wb-row-list tbody tr").first
+    page.locator(".wb-lab").evaluate(FOOT_UNSEEN)
     place = first.bounding_box()
     first.click()
     expect(page.locator(".wb-row-tray")).to_contain_text("in force")
-    assert first.bounding_box() == place, "a click on a row leaves it where it is, with its columns"
+    assert first.bounding_box() == place, "a click on a row leaves it where it is, and its columns"
     of_k80.click()
     in_it = set(re.findall(r"share\[(\w+),k80\]", of_k80.inner_text()))
     soon(page, lambda: assert_equal(pointed_out(page), in_it))

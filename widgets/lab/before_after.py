@@ -35,6 +35,7 @@ MOVED = ("restarts", "moves")
 """Measures that stand at the end where there are some: what checkpoints and migrations a schedule takes."""
 SPELT = {"Mean JCT": "Mean completion time (JCT)"}
 PIN, BEFORE, THIS = "Pin this run", "Before", "This run"
+ALONE = "Show this run alone, without outlines and differences"
 ROUNDING = 1e-9
 """Measures that differ by less, or by such a part, are equal."""
 NONE = "Change something: the run before stays as thin outlines."
@@ -45,7 +46,8 @@ RHO_MEANT = next(column.meaning for column in metrics.PER_JOB.columns if column.
 
 
 class BeforeAfter:
-    """What is compared: the button `pin`, the sentence `said`, and tables of measures (a few in `short`) and of jobs.
+    """What is compared: in `line` the buttons `pin` and `alone` and the sentence `said`, and tables of measures (a few
+    in `short`) and of jobs.
 
     changed: called when another run is compared with; drag: the number of the drag of a slider that the next run is of,
     0: of none.
@@ -70,6 +72,10 @@ class BeforeAfter:
         self.pin.tooltip = "Compare with this run until it is let go, not with the run before"
         self.pin.add_class("wb-pin")
         self.pin.observe(lambda change: self._on_pin(change["new"]), "value")
+        self.alone = w.Button(icon="times", tooltip=ALONE, layout={"width": "auto", "display": "none"})
+        self.alone.add_class("wb-alone")
+        self.alone.on_click(lambda _: self._show_alone())
+        self.line = (self.pin, self.alone, self.said)
 
     @property
     def before(self) -> Run | None:
@@ -127,6 +133,10 @@ class BeforeAfter:
             self._tell()
             self._changed()
 
+    def _show_alone(self) -> None:
+        self.pin.value = False
+        self.forget()
+
     def measure_html(self, name: str) -> str:
         """One measure by its name, with its value before and the difference, as HTML; "" before the first run."""
         now = self._summary(self._run)
@@ -159,6 +169,7 @@ class BeforeAfter:
         now, was = self._summary(run), self._summary(before)
         if run is None or now is None:
             return
+        self.alone.layout.display = "none" if before is None else None
         differences = None if before is None else metrics.completions(before, run)
         if before is None or differences is None:
             text = "Pinned: what comes is compared with this run." if self.pin.value else NONE

@@ -193,7 +193,7 @@ class Results:
         self._shaded.add_class("wb-shaded")
         self._shaded.on_click(lambda _: self._let_go())
         self._key.add_class("wb-key")
-        said = w.HBox([self.compared.pin, self.compared.said, self._shaded, self._note, self._key, self._job])
+        said = w.HBox([*self.compared.line, self._shaded, self._note, self._key, self._job])
         said.add_class("wb-said")
         stage = w.VBox([self._tools, picture, said])
         stage.add_class("wb-stage")

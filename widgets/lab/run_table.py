@@ -62,8 +62,9 @@ class RunTable:
                 whole = whole.assign(gpus=[f"{gpus} a task" if job in wide else str(gpus) for job, gpus in each_job])
         of_job = job is not None and "job" in whole.columns
         frame = whole[whole["job"] == job] if of_job else whole
-        note = counted(len(frame), "row") + (f", the first {ROWS_SHOWN} shown" if len(frame) > ROWS_SHOWN else "")
-        note += f" (only {job})" if of_job else ""
+        note = f"only {job}" if of_job else ""
+        if len(frame) > ROWS_SHOWN:
+            note = f"{counted(len(frame), 'row')}{note and ', ' + note}: the first {ROWS_SHOWN} are shown"
         columns = next(table.columns for table in TABLES if table.name == name)
         times = [c.name for c in columns if c.unit == "s"]
         heads = {c.name: head_of(c.name, c.unit).removesuffix(" (s)") for c in columns}
@@ -85,4 +86,4 @@ class RunTable:
         if "model" in frame:  # last: it is wide, and what it would push aside is asked for more
             frame = frame.drop(columns="model").assign(model=frame["model"])
         text = html_table(frame.rename(columns=heads), meanings, lit=lit_rows)
-        self.text.value = f"<p class='wb-note'>{html.escape(note)}</p>" + text
+        self.text.value = (f"<p class='wb-note'>{html.escape(note)}</p>" if note else "") + text

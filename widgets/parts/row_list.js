@@ -39,9 +39,13 @@ function render({ model, el }) {
 
   // What stays in sight over the end of the list does not cover the row that is picked, and is no higher than the page.
   const tray = new ResizeObserver(([{ target }]) => {
-    target.style.setProperty("--wb-page", `${el.closest(".wb-contents > *")?.clientHeight ?? innerHeight}px`);
-    el.style.setProperty("--wb-tray", `${target.offsetHeight}px`);
-    table.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+    const page = el.closest(".wb-contents > *");
+    target.style.setProperty("--wb-page", `${page?.clientHeight ?? innerHeight}px`);
+    const row = table.querySelector("[aria-selected=true]")?.getBoundingClientRect();
+    if (!page || !row) return;
+    // The page alone: `scrollIntoView` would also move the notebook under the pointer.
+    const { top, bottom } = page.getBoundingClientRect();
+    page.scrollTop += Math.min(row.top - top, Math.max(row.bottom + target.offsetHeight - bottom, 0));
   });
 
   function mark() {

@@ -9,11 +9,14 @@ const RESIZE_SETTLES_MS = 60;
 const HIDDEN_FRAME_MS = 100;
 const CLICK_SLACK_PX = 4;
 const FLAT_PX = 8;
-// In a lab the picture takes this share of the height above LOW_PX, which a window of 720 leaves, but its rows are at most
-// so many times as high for that. Where the page below needs the room they are lower, by this much at most; a picture
-// that is higher than TALL_PX scrolls.
-const [SHARE, LOW_PX, HIGHEST, LOWEST, TALL_PX] = [0.55, 494, 2.5, 0.5, 200];
+// In a lab the picture takes this share of the height above LOW_PX, which a window of 720 leaves, and half of what the
+// page Schedule leaves empty; for its last rows the picture is lower, to ENOUGH.
+// Rows are at most HIGHEST times as high for that. Where the page below needs the room they are lower, by LOWEST at most;
+// a picture that is higher than TALL_PX scrolls.
+const [SHARE, ENOUGH, LOW_PX, HIGHEST, LOWEST, TALL_PX] = [0.55, 0.75, 494, 2.5, 0.5, 200];
 const HEAD_PX = 62; // above the picture, as in lab.css
+const FILLED_PX = 100; // a page Schedule that is lower has no tables yet
+const STATUS_PX = 30; // JupyterLab's line at the foot of the window
 const NO_ROWS = /^Infinite extent for field/;
 
 // ---- columns to rows ----
@@ -322,15 +325,34 @@ class ChartBox {
     const fixed = high(charts) - view.height() * magnify; // key, title, axis, overview
     const head = magnify === 1 ? HEAD_PX : 0; // in a lecture names of pages and status are not seen
     const least = parseFloat(getComputedStyle(staged).getPropertyValue("--wb-least")) || 0;
-    const room = (staged.clientHeight - head - least - high(others) - fixed) / magnify;
+    const room = (below) => (staged.clientHeight - head - below - high(others) - fixed) / magnify;
     const more = Math.max(0, SHARE * (staged.clientHeight - LOW_PX)) / magnify;
     const lowest = spec.height > TALL_PX ? spec.height : LOWEST * spec.height;
-    const height = Math.round(Math.max(lowest, Math.min(room, spec.height + more, HIGHEST * spec.height)));
+    let wanted = Math.min(room(least), spec.height + more);
+    const left = this.left(staged, room);
+    if (left > wanted) wanted += (left - wanted) / 2;
+    else if (left > LOWEST * wanted) wanted = Math.max(left, ENOUGH * wanted);
+    const height = Math.round(Math.max(lowest, Math.min(wanted, HIGHEST * spec.height)));
     const whole = Math.ceil(high(others) + fixed + height * magnify);
     stage.style.minHeight = spec.height > TALL_PX ? "" : `${whole}px`; // the page gives way, not the axis
     if (Math.abs(height - view.height()) < 1) return false;
     view.height(height);
     return true;
+  }
+
+  // How high the rows may be beside the whole page Schedule, which is kept for the page Why; NaN before it is filled, and
+  // on other pages. The least since the lab has this size, so that nothing jumps when a line comes or goes.
+  left(staged, room) {
+    const page = staged.querySelector(":scope > .wb-contents");
+    const [schedule, , why] = page.children;
+    if (page !== this.page) this.observer.observe((this.page = page));
+    const of = [this.drawn.spec, staged.clientWidth, staged.clientHeight];
+    if (of.some((each, i) => each !== this.leaves?.of[i])) this.leaves = { of, most: NaN };
+    if (schedule.scrollHeight > FILLED_PX) {
+      const above = page.previousElementSibling.offsetTop; // where status and names share a line: less
+      this.leaves.most = Math.min(room(schedule.scrollHeight + 2 + above - HEAD_PX), this.leaves.most || Infinity);
+    }
+    return schedule.clientHeight || why.clientHeight ? this.leaves.most : NaN;
   }
 
   // again: what depends on the width, as the lines of a key do, is placed by now and may need more room.
@@ -417,7 +439,9 @@ class ChartBox {
       return;
     }
     this.pick({ ...(hit ? Object.fromEntries(fields.map((field) => [field, datum[field]])) : {}), ...this.place(event) });
-    if (this.beside().length) this.root.closest(".wb-lab").scrollIntoView({ block: "nearest" }); // the answer is below it
+    // The answer is below it: nothing moves while the first lines of that are in sight.
+    const page = this.root.closest(".wb-stage")?.nextElementSibling.getBoundingClientRect();
+    if (page && page.top + FILLED_PX > innerHeight - STATUS_PX) this.root.closest(".wb-lab").scrollIntoView({ block: "nearest" });
   }
 
   // Where a click was, by the chart's axes x and y, if it has two that say so.

@@ -176,6 +176,12 @@ def test_the_run_before_stays_as_outlines_and_a_sentence_says_who_pays(monkeypat
     assert "Pinned run" in compared.measures.value and "Pinned run" in compared.short.value
     compared.pin.value = False
     assert "Run before" in compared.measures.value and "inned" not in compared.said.value
+    compared.pin.value = True
+    lab.set(round_s=900)
+    assert not seen.drawing.data["before"].empty and compared.alone.layout.display is None
+    compared.alone.click()  # the run alone: nothing stays pinned, no outlines, no differences
+    assert seen.drawing.data["before"].empty and not compared.pin.value and compared.alone.layout.display == "none"
+    assert "Run before" not in compared.measures.value and "Pinned run" not in compared.measures.value
     lab.set(round_s=1800)
     lab._frame.reset.click()
     assert lab.run.knobs["round_s"] == 360 and compared.before is None and "Change something" in compared.said.value
