@@ -298,16 +298,6 @@ GAPS: Mapping[str, Causes] = {
     "hadar.fig10": _nodes("*JCT*", others=NODES_RIVALS),
     "hadar.fig11": _nodes("best slot, *", others=PAYOFF),
     "hadar.fig12": _nodes("best slot, *"),
-    "hadar.tab4": Causes(
-        "full",
-        {},
-        ("forked less one node, equal steps (paper: images)",),
-        {
-            "setting: five learning rates for three": {"learning_rates": (0.03, 0.1, 0.3, 1.0, 3.0)},
-            "setting: four times the steps": {"steps": 7200},
-        },
-        10,
-    ),
     "hare.tab3": Causes(
         "full",
         {},
@@ -350,13 +340,6 @@ GAPS: Mapping[str, Causes] = {
         },
         SEEDS,
     ),
-    "hops.fig9": Causes(
-        "full",
-        {},
-        ("jobs with a latency ratio up to 0.37, Hops",),
-        {"belief: Hops by its three layers": {"hops_belief": ESTIMATORS[LAYERED]}, **MEDIAN_UP},
-        SEEDS,
-    ),
     "hops.fig15": Causes(
         "full",
         {"gpus": (128,)},
@@ -388,7 +371,6 @@ NO_BASELINE: Mapping[str, str] = {
     **dict.fromkeys((f"chronus.fig{number}" for number in ("6d", "7a", "7b", "7c", "8b")), ITSELF),
     "chronus.fig6c": "SRTF with run times known is told all there is, and has no second form",
     **dict.fromkeys(("hadar.rounds", "hadar.length", "hadar.fig11", "hadar.fig12", "hare.fig18"), ITSELF),
-    "hadar.tab4": "One node that trains alone has no second form",
     "hare.tab3": "Switches of Default and PipeSwitch are Table 3's own columns",
     "hops.tab4": ON_64,
     "hops.fig11": ON_64,
@@ -396,7 +378,6 @@ NO_BASELINE: Mapping[str, str] = {
     "hops.fig13": ON_64,
     "hops.information": ON_64,
     "hops.fig6": ITSELF,
-    "hops.fig9": "It is of Hops alone: no baseline",
     "hops.fig15": ITSELF,
 }
 """Of each gap without a cause `baseline: ...` why."""
@@ -479,7 +460,6 @@ NOT_PARTED: Mapping[str, str] = {
     "chronus.guarantee": COUNTEREXAMPLE,
     "hadar.theorem2": "A counterexample without a premise of its proof: nothing is left to explain",
     "hare.lemma2": COUNTEREXAMPLE,
-    "hops.starving": "A counterexample: what the paper reports of one run is not so in every one",
     "hadar.fig3": VARIED + "both ways to read utilisation; the baselines in the gap of Fig. 4",
     "hadar.fig5": SECONDS,
     "hops.fig14": SECONDS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -21,12 +22,12 @@ WORTH = Utility("worth", lambda jct, jobs: 0 * jct + jobs.weight)
 def theorem2_sides(gpus: int, worth: tuple[int, ...]) -> tuple[float, float]:
     """OPT over what is earned by the theorem's algorithm, and 2 alpha: jobs of one GPU and one slot, as they come.
 
-    (0, 1) where D_0 <= OPT / 2, all that the theorem asks for, does not hold. OPT is the sum of the largest.
+    NaN where D_0 <= OPT / 2, all that the theorem asks for, does not hold. OPT is the sum of the largest.
     """
     ones = np.ones(len(worth), dtype=int)
     data = HadarInstance.made([gpus], 1, 0 * ones, ones, ones, ones[:, None], WORTH, weight=np.array(worth, float))
     found = ratio(data, admit_in_order(enumerate_schedules(data), bounds_of(data)).objective)
-    return (found.ratio, found.bound) if found.starts else (0.0, 1.0)
+    return (found.ratio, found.bound) if found.starts else (math.nan, math.nan)
 
 
 def theorem2(size: Any) -> PaperFigure:

@@ -6,6 +6,7 @@ Algorithm 1's assignment in place of the relaxation's own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -26,8 +27,7 @@ def relaxed_starts(times: Times, weights: _Weights) -> list[float] | None:
 
     By brute force over all assignments y. With y fixed, (9) of a GPU says sum_i T_i x_i >= sum_(i<k) T_i T_k over its
     tasks, and the cheapest way is to let the one with the least w / T wait for all of it. None where several optima
-    exist, as then another one could save the lemma: such an instance is passed over, counted as one
-    in which it holds.
+    exist, as then another one could save the lemma: such an instance is not looked at.
     """
     jobs, found = range(len(times)), list[tuple[float, tuple[float, ...]]]()
     for where in product(range(len(times[0])), repeat=len(times)):
@@ -48,10 +48,11 @@ def relaxed_starts(times: Times, weights: _Weights) -> list[float] | None:
 
 
 def lemma_2_sides(times: Times, weights: _Weights) -> tuple[float, float]:
-    """Of (10), sum over the first tasks on a GPU of T^c <= 2 H: both sides where their ratio is the largest."""
+    """Of (10), sum over the first tasks on a GPU of T^c <= 2 H: both sides where their ratio is the largest;
+    NaN where `relaxed_starts` has none."""
     starts = relaxed_starts(times, weights)
     if starts is None:
-        return 0.0, 1.0
+        return math.nan, math.nan
     data = HareInstance.made(np.array(times, dtype=float), weight=np.array(weights, dtype=float))
     middle = middle_s(data, np.array(starts))
     gpu = algorithm_1(data, np.array(starts), "earliest_available").gpu

@@ -147,4 +147,4 @@ def testbed_scale(size: HareSize) -> str:
     return f"{jobs} on 15 GPUs, as in the paper; {EARLIEST}"
 
 
-EARLIEST = "Hare by earliest finish (ours), as line 12 prints it beside that in Figs. 12 and 16"
+EARLIEST = "Hare by earliest finish (ours), as line 12 prints it beside that in Figs. 12, 16, 17"

@@ -134,6 +134,8 @@ def test_the_first_round_that_differs_has_other_shares_of_the_same_objective(
     assert found is not None and found.round > 10 and found.theirs != found.ours
     assert abs(found.share) > 0.01 and found.level_ours == pytest.approx(found.level_theirs, rel=1e-6)
     assert "another point among the optima" in str(found) and f"round {found.round} " in str(found)
+    page = (Path(__file__).resolve().parents[3] / "docs" / "trust.md").read_text(encoding="utf-8")
+    assert str(found) in " ".join(page.split())
 
 
 def test_what_is_no_log_of_rounds_is_said(tmp_path: Path) -> None:
