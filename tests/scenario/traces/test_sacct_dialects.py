@@ -238,10 +238,40 @@ def test_what_slurm_does_not_take_of_its_site_is_told_and_left_out(tmp_path: Pat
         "config may have been cut: scontrol ends it with whether slurmctld is up",
         "13 values that Slurm does not take, as if not there: MaxTRESPU=gres/gpu=-3 (qos normal), RawUsage=banana "
         "(user ada), AccountingStorageEnforce=limits,qoz, FairShareDampeningFactor=0, PriorityCalcPeriod=UNLIMITED, "
-        "PriorityMaxAge=-1, PriorityType=priority/banana, PriorityWeightAge=banana and 5 more",
+        "PriorityMaxAge=-1, PriorityType=priority/banana, PriorityWeightAge=banana, bf_interval=0, bf_window=x, "
+        "sched_interval=², bf_max_job_test=1000001 and 1 more",
         "odd events: 1 without a time at which they begin, 1 that end before they begin and 1 of nodes that no file "
         "has (ghost-9)",
     ]
     site = read_site(scenario)
     assert (site.settings["PriorityMaxAge"], site.settings["PriorityWeightAge"]) == (7 * 86400, 0)
     assert site.qos["normal"].tres == {"GrpTRES": {"gres/gpu": 8}} and site.qos["normal"].jobs == {"MaxJobsPU": 3}
+
+
+def test_what_cannot_be_read_of_nodes_and_when_they_were_away_is_told_and_left_out(tmp_path: Path) -> None:
+    """Of four events one is left, and of a node what can be read; a flag of a QOS that nobody knows is told as well."""
+    files = {
+        "nodes": NODES.replace("gpu:v100:4 CPUs=32 RealMemory=256000", "gpu:v100:x CPUs=-4 RealMemory=lots")
+        .replace("Weight=20", "Weight=²0")
+        .replace("c1 CPUs=64", "c1 CPUs=64 State=FROBNICATED")
+        .replace("Nodes=c1", "Nodes=c[1"),
+        "limits": "Name|GraceTime|GrpTRES|Flags\nnormal|00:00:00||DenyOnLimit,Relative\n",
+        "config": "ReservationName=r StartTime=soon EndTime=2024-03-04T09:00:00 Nodes=a1\n",
+        "events": "NodeName|TimeStart|TimeEnd|State\na1|2024-03-04T09:00:00|2024-03-04T09:30:00|FROBNICATED\n"
+        "a1|2024-03-04T09:00:00|nonsense|DOWN\na1|2024-03-04T09:00:00|2024-03-04T09:30:00|IDLE\n"
+        "a[1|2024-03-04T09:00:00|2024-03-04T09:30:00|DOWN\na2|2024-03-04T08:01:00|2024-03-04T08:02:00|IDLE+DRAIN\n",
+    }
+    for name, text in {"log": dump(Ran("1", 0, 0, 600)), **files}.items():
+        (tmp_path / name).write_text(text)
+    scenario, report = convert("sacct", tmp_path / "log", **{name: [tmp_path / name] for name in files})
+    odd = "does not take", "odd events", "not go by"
+    assert [note for note in report.notes if any(word in note for word in odd)] == [
+        "8 values that Slurm does not take, as if not there: weight=²0 (node a1 and node a2), gres=gpu:v100:x (node "
+        "v1), cpus=-4 (node v1), realmemory=lots (node v1), state=FROBNICATED (node c1), nodes=c[1 (partition cpu), "
+        "soon to 2024-03-04T09:00:00 (reservation r) and NODENAME=a[1 (event)",
+        "odd events: 1 in the state FROBNICATED, in which no node is away, 1 without a time at which they end and 1 in "
+        "the state IDLE, in which no node is away",
+        "the scheduler slurm does not go by: Flags=Relative (qos normal)",
+    ]
+    assert {each.node for each in scenario.core.faults.list} == {"a2"}
+    assert not any(entity.attributes["kind"] == "reservation" for entity in scenario.entities)

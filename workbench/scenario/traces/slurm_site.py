@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.files import parse_json
@@ -42,7 +42,23 @@ from workbench.scenario.traces.slurm_text import (
     table,
     timestamp,
 )
-from workbench.scenario.traces.slurm_values import GONE_BY, parameters, readable
+from workbench.scenario.traces.slurm_values import (
+    ASSOCIATION,
+    CHANGES_NOTHING,
+    CONFIG,
+    GONE_BY,
+    IGNORED,
+    PARTITION,
+    QOS,
+    QOS_FLAGS,
+    RESERVATION,
+    RESERVATION_FLAGS,
+    SHARES,
+    is_away,
+    parameters,
+    readable,
+    whole,
+)
 from workbench.scenario.traces.trace_file import number, read_any, source_name
 
 CPU = "cpu"
@@ -53,118 +69,11 @@ EXPECTED = (
 )
 NO_RESERVATIONS = "No reservations in the system"
 """What `scontrol show reservation` prints instead of nothing."""
-PARTITION = [
-    "PriorityTier",
-    "PriorityJobFactor",
-    "MaxTime",
-    "DefaultTime",
-    "MaxNodes",
-    "MinNodes",
-    "State",
-    "QoS",
-    "AllowAccounts",
-    "DenyAccounts",
-    "AllowQos",
-    "DenyQos",
-    "OverSubscribe",
-    "LLN",
-    "MaxCPUsPerNode",
-    "DefMemPerCPU",
-    "TRESBillingWeights",
-]
-QOS = [
-    "Priority",
-    "Flags",
-    "UsageFactor",
-    "GrpTRES",
-    "GrpTRESMins",
-    "GrpTRESRunMins",
-    "GrpJobs",
-    "GrpSubmit",
-    "GrpWall",
-    "MaxTRES",
-    "MaxTRESPerNode",
-    "MaxTRESMins",
-    "MaxWall",
-    "MaxTRESPU",
-    "MaxJobsPU",
-    "MaxSubmitPU",
-    "MaxTRESPA",
-    "MaxJobsPA",
-    "MaxSubmitPA",
-    "MinTRES",
-]
-ASSOCIATION = [
-    "Share",
-    "Priority",
-    "Partition",
-    "GrpJobs",
-    "GrpTRES",
-    "GrpSubmit",
-    "GrpWall",
-    "GrpTRESMins",
-    "GrpTRESRunMins",
-    "MaxJobs",
-    "MaxTRES",
-    "MaxTRESPerNode",
-    "MaxSubmit",
-    "MaxWall",
-    "MaxTRESMins",
-]
-SHARES = ("RawShares", "RawUsage")
-RESERVATION = ("Nodes", "Users", "Accounts", "Flags", "PartitionName")
-CONFIG = [
-    "AccountingStorageEnforce",
-    "FairShareDampeningFactor",
-    "OverTimeLimit",
-    "PriorityCalcPeriod",
-    "PriorityDecayHalfLife",
-    "PriorityFavorSmall",
-    "PriorityFlags",
-    "PriorityMaxAge",
-    "PriorityType",
-    "PriorityUsageResetPeriod",
-    "PriorityWeightAge",
-    "PriorityWeightAssoc",
-    "PriorityWeightFairShare",
-    "PriorityWeightJobSize",
-    "PriorityWeightPartition",
-    "PriorityWeightQOS",
-    "PriorityWeightTRES",
-    "SchedulerParameters",
-    "SchedulerType",
-    "SelectType",
-    "SelectTypeParameters",
-]
-IGNORED = {
-    "config": (
-        *(
-            "BurstBufferType",
-            "CompleteWait",
-            "Licenses",
-            "PreemptMode",
-            "PreemptType",
-            "PriorityParameters",
-            "PriorityWeightAssoc",
-        ),
-        *("PrioritySiteFactorPlugin", "PriorityUsageResetPeriod", "SelectType", "SuspendProgram", "TopologyPlugin"),
-    ),
-    "partition": ("ExclusiveUser", "LLN", "MaxCPUsPerNode", "OverSubscribe", "PreemptMode", "State"),
-    "qos": ("GrpTRESMins", "GrpWall", "LimitFactor", "MaxTRESMins", "Preempt", "UsageThres"),
-    "account": ("GrpTRESMins", "GrpWall", "MaxTRESMins", "Partition"),
-    "user": ("GrpTRESMins", "GrpWall", "MaxTRESMins", "Partition"),
-}
-"""Settings that change who starts when, and that the scheduler slurm does not go by."""
-QOS_FLAGS = ("NoDecay",)
-RESERVATION_FLAGS = ("HOURLY", "DAILY", "WEEKLY", "WEEKDAY", "WEEKEND", "FLEX", "MAGNETIC", "TIME_FLOAT", "REPLACE")
-"""Flags that change who starts when, and that it does not go by: of a reservation the printed time counts."""
-CHANGES_NOTHING = frozenset(
-    ["", "no", "none", "off", "up", "unlimited", "cons_tres", "cons_res", "default", "exclusive", "n/a"]
-)
-"""What they say (the last word of `preempt/none`) where that makes no difference."""
 NAMES = ("account", "parent", "user", "AllowAccounts", "DenyAccounts", "Accounts", "Users")
 """Attributes of entities that name people or their accounts."""
-AWAY = ("down", "drain", "drained", "draining", "drng", "fail", "failing", "failg", "unknown", "future")
+
+
+Found = TypeVar("Found")
 
 
 class JobStart(NamedTuple):
@@ -223,7 +132,7 @@ class Site:
     zoned: set[bool] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     ignored: dict[str, list[str]] = field(default_factory=dict)
-    unread: list[str] = field(default_factory=list)
+    unread: dict[str, list[str]] = field(default_factory=dict)
     odd: Counter[str] = field(default_factory=Counter)
 
     # Reading ---------------------------------------------------------------------------------------------------------
@@ -245,8 +154,22 @@ class Site:
     def _read(self, whose: str, row: Mapping[str, str], keys: Sequence[str]) -> dict[str, float | str]:
         """`_kept`, but for what Slurm does not take, which is told."""
         odd = [key for key in keys if (text := given(row.get(key.upper()))) and not readable(key, text)]
-        self.unread += [f"{key}={row[key.upper()]}" + f" ({whose})" * (whose != "config") for key in odd]
+        for key in odd:
+            _add(self.unread, f"{key}={row[key.upper()]}", whose)
         return _kept(row, [key for key in keys if key not in odd])
+
+    def _first(
+        self, whose: str, cells: Mapping[str, str], reader: Callable[[str], Found | None], *names: str
+    ) -> Found | None:
+        """What the first of these columns that has something says; where that cannot be read it is told."""
+        name, text = next(((each, text) for each in names if (text := given(cells.get(each)))), ("", ""))
+        found = reader(text) if text else None
+        if text and found is None:
+            _add(self.unread, f"{name}={text}", whose)
+        return found
+
+    def _hosts(self, whose: str, cells: Mapping[str, str], *names: str) -> list[str]:
+        return self._first(whose, cells, lambda text: hosts(text) or None, *names) or []
 
     def _entry(self, kind: str, *names: str) -> dict[str, Any]:
         return self.entries.setdefault((kind, *names), {})
@@ -261,7 +184,7 @@ class Site:
         for row in rows:
             kept = {key: ",".join(map(str, v)) if isinstance(v, list) else str(v) for key, v in row.items()}
             same = {**kept, "CPUS": kept.get("cpus", ""), "MEMORY": kept.get("real_memory", "")}
-            same |= {"STATE": ",".join([kept.get("state", ""), kept.get("state_flags", "")])}
+            same |= {"STATE": f"{kept.get('state', '')} {kept.get('state_flags', '')}"}
             partitions = kept.get("partitions", "").split(",")
             self._node(kept["name"], {**same, "GRES": kept.get("gres", "")}, [name for name in partitions if name])
         return bool(rows)
@@ -270,16 +193,17 @@ class Site:
         """One node, as one of several tables has it (columns of `sinfo`, keys of `scontrol show nodes`)."""
         facts = self.nodes.setdefault(name, SeenNode())
         facts.partitions += [each for each in partitions if each not in facts.partitions]
-        facts.gres = gres(first_of(cells, "GRES", "gres") or "") or facts.gres
-        facts.cpus = int(number(first_of(cells, "CPUS", "cputot", "cpus") or "0") or facts.cpus)
-        facts.memory_mb = megabytes(first_of(cells, "MEMORY", "realmemory", "real_memory") or "") or facts.memory_mb
+        whose = f"node {name}"
+        facts.gres = self._first(whose, cells, gres, "GRES", "gres") or facts.gres
+        facts.cpus = int(self._first(whose, cells, whole, "CPUS", "cputot", "cpus") or facts.cpus)
+        memory_mb = self._first(whose, cells, megabytes, "MEMORY", "realmemory", "real_memory")
+        facts.memory_mb = memory_mb or facts.memory_mb
         names = ("ACTIVE_FEATURES", "AVAIL_FEATURES", "FEATURES", "activefeatures", "feature", "features")
         facts.features = first_of(cells, *names) or facts.features
-        weight = number(first_of(cells, "WEIGHT", "weight") or "")
+        weight = self._first(whose, cells, whole, "WEIGHT", "weight")
         facts.weight = facts.weight if weight is None else weight
-        state = (first_of(cells, "STATE", "state") or "").lower()
-        words = "".join(each if each.isalpha() else " " for each in state).split()
-        facts.away = any(word in AWAY for word in words) if words else facts.away
+        away = self._first(whose, cells, is_away, "STATE", "state")
+        facts.away = facts.away if away is None else away
 
     def _table(self, text: str) -> bool:
         columns, rows = table(text)
@@ -301,7 +225,8 @@ class Site:
             for row in rows:
                 self._entry("qos", row["NAME"]).update(self._read(f"qos {row['NAME']}", row, QOS))
                 self._ignored("qos", row["NAME"], row, QOS)
-                self._flags(row.get("FLAGS", ""), QOS_FLAGS, f"qos {row['NAME']}")
+                flags = row.get("FLAGS", "")
+                self._flags(flags, {*flags.split(",")} - QOS_FLAGS, f"qos {row['NAME']}")
         else:
             return False
         return True
@@ -316,7 +241,10 @@ class Site:
     def _reservation(self, record: dict[str, str]) -> None:
         """One reservation, in the words of `scontrol`."""
         key = record["reservationname"], record.get("starttime", "")
-        if hosts(given(record.get("nodes")) or ""):
+        begin, end = (timestamp(record.get(name, "")) for name in ("starttime", "endtime"))
+        if begin is None or end is None or end < begin:
+            _add(self.unread, f"{key[1]} to {record.get('endtime', '')}", f"reservation {key[0]}")
+        elif self._hosts(f"reservation {key[0]}", record, "nodes"):
             self.reservations[key] = record
         else:
             self.nowhere.append(key)
@@ -328,18 +256,23 @@ class Site:
             self._entry("partition", partition).update(
                 self._read(f"partition {partition}", {"MAXTIME": row.get("TIMELIMIT", "")}, PARTITION)
             )
-        for name in hosts(first_of(row, "NODELIST", "HOSTNAMES") or ""):
+        for name in self._hosts("sinfo", row, "NODELIST", "HOSTNAMES"):
             self._node(name, row, [partition] if partition else [])
 
     def _event(self, row: Mapping[str, str]) -> None:
-        start, end = timestamp(row["TIMESTART"]), timestamp(row.get("TIMEEND", ""))
+        start, until, state = timestamp(row["TIMESTART"]), given(row.get("TIMEEND")), given(row.get("STATE"))
+        stop = math.inf if until is None else timestamp(until)
+        if start is None or stop is None:
+            self.odd[f"without a time at which they {'begin' if start is None else 'end'}"] += 1
+            return
         self.zoned.add(is_zoned(row["TIMESTART"]))
-        names, stop = hosts(row["NODENAME"]), math.inf if end is None else end
-        self.odd["without a time at which they begin"] += start is None
-        self.odd["that end before they begin"] += start is not None and stop < start
-        if start is not None and names:
+        if stop < start:
+            self.odd["that end before they begin"] += 1
+        elif state is not None and not is_away(state):
+            self.odd[f"in the state {state}, in which no node is away"] += 1
+        elif names := self._hosts("event", row, "NODENAME"):
             self.absences += [(name, start, stop) for name in names]
-        elif start is not None and (all_there := hosts(first_of(row, "CLUSTER NODES", "CLUSTERNODES") or "")):
+        elif all_there := self._hosts("event", row, "CLUSTER NODES", "CLUSTERNODES"):
             self.listed.append((start, stop, tuple(all_there)))
 
     def _accounts(self, rows: Sequence[Mapping[str, str]], keys: Sequence[str]) -> None:
@@ -369,22 +302,24 @@ class Site:
         for record in found:
             if "nodename" in record:
                 partitions = [name for name in record.get("partitions", "").split(",") if given(name)]
-                for name in hosts(record["nodename"]):
+                for name in self._hosts("nodes", record, "nodename"):
                     self._node(name, record, partitions)
             elif "reservationname" in record:
                 self._reservation(record)
             elif "partitionname" in record:
                 self._partition(record)
             elif "nodes" in record and not record.get("switches"):
-                for name in hosts(record["nodes"]):
+                for name in self._hosts(f"switch {record['switchname']}", record, "nodes"):
                     self.nodes.setdefault(name, SeenNode()).rack = record["switchname"]
         known = settings(text)
         cells = {key.upper(): value for key, value in known.items()}
         is_config = bool({key.upper() for key in CONFIG} & cells.keys())
         if is_config:
-            kept = self._read("config", cells, CONFIG)
+            kept = self._read("", cells, CONFIG)
             found_of = parameters(cells.get("SCHEDULERPARAMETERS", "").split(","))
-            self.unread += [f"{name}={text}" for name, text, value in found_of if value is None]
+            for name, text, value in found_of:
+                if value is None:
+                    _add(self.unread, f"{name}={text}")
             if known.get("accountingstorageenforce", "").lower() == "none":  # said, not left open
                 kept["AccountingStorageEnforce"] = "none"
             self._entry("config", known.get("clustername", "slurm")).update(kept)
@@ -394,13 +329,13 @@ class Site:
             for part in parts:
                 flag = part.strip().partition("=")[0]
                 if not {flag, flag.upper(), flag.lower()} & GONE_BY and given(flag) is not None:
-                    self.ignored.setdefault(part.strip(), [])
+                    _add(self.ignored, part.strip())
         return bool(found or is_config)
 
     def _flags(self, text: str, names: Iterable[str], whose: str) -> None:
         """Note flags that the scheduler slurm does not go by."""
         for flag in {*text.split(",")}.intersection(names):
-            self.ignored.setdefault(f"Flags={flag}", []).append(whose)
+            _add(self.ignored, f"Flags={flag}", whose)
 
     def _ignored(self, kind: str, name: str, cells: Mapping[str, str], read: Sequence[str] = ()) -> None:
         """Note what of an entity the scheduler slurm does not go by; read: with every limit that is none of these."""
@@ -410,14 +345,14 @@ class Site:
             text = (given(cells.get(setting.upper())) or "").removesuffix(" sec")
             word = text.lower().rpartition("/")[2] if setting != "Licenses" else text
             if word not in CHANGES_NOTHING and number(text) != 0:
-                self.ignored.setdefault(f"{setting}={text}", []).extend([f"{kind} {name}"] if name else [])
+                _add(self.ignored, f"{setting}={text}", f"{kind} {name}" if name else "")
 
     def _partition(self, record: Mapping[str, str]) -> None:
         name = record["partitionname"]
         cells = {key.upper(): value for key, value in record.items()}
         self._entry("partition", name).update(self._read(f"partition {name}", cells, PARTITION))
         self._ignored("partition", name, cells)
-        for node in hosts(given(record.get("nodes")) or ""):
+        for node in self._hosts(f"partition {name}", record, "nodes"):
             facts = self.nodes.setdefault(node, SeenNode())
             facts.partitions += [] if name in facts.partitions else [name]
 
@@ -442,9 +377,8 @@ class Site:
                 f"reservations without the nodes that they kept (NodeNames), so they keep none: {listed(lost, 5)}"
             )
         if self.unread:
-            told = [*dict.fromkeys(self.unread)]
-            what = f"{counted(len(told), 'value')} that Slurm does not take, as if not there"
-            self.notes.append(f"{what}: {listed(told, 8)}")
+            what = f"{counted(len(self.unread), 'value')} that Slurm does not take, as if not there"
+            self.notes.append(f"{what}: {listed(_told(self.unread), 12)}")
         if ghosts := {name for name, *_ in self.absences} - self.nodes.keys() if self.nodes else ():
             self.odd[f"of nodes that no file has ({listed(sorted(ghosts), 3)})"] += sum(
                 name in ghosts for name, *_ in self.absences
@@ -452,8 +386,7 @@ class Site:
         if odd := [f"{some} {why}" for why, some in self.odd.items() if some]:
             self.notes.append(f"odd events: {listed(odd)}")
         if self.ignored:
-            said = [f"{text} ({listed(dict.fromkeys(whose), 3)})" if whose else text
-                    for text, whose in self.ignored.items()]  # fmt: skip
+            said = _told(self.ignored)
             self.notes.append(f"the scheduler slurm does not go by: {listed(said, len(said))}")
         for name in {each for *_, names in self.listed for each in names}:
             for start, stop, names in self.listed:
@@ -578,6 +511,15 @@ def texts(name: str, text: str) -> dict[str, float | str]:
         elif word and is_name(word):
             found.append(word)
     return {(f"{name} {i + 1}" if i else name): part for i, part in enumerate(found)}
+
+
+def _add(found: dict[str, list[str]], text: str, whose: str = "") -> None:
+    """Note something of a file, and whose it is."""
+    found.setdefault(text, []).extend([whose] if whose else [])
+
+
+def _told(found: Mapping[str, Sequence[str]]) -> list[str]:
+    return [f"{text} ({listed(dict.fromkeys(whose), 3)})" if whose else text for text, whose in found.items()]
 
 
 def _kept(row: Mapping[str, str], keys: Sequence[str]) -> dict[str, float | str]:

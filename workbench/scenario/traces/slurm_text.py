@@ -137,8 +137,9 @@ def megabytes(text: str) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def gres(text: str) -> dict[str, int]:
-    """`gpu:a100:8(S:0-1),gpu:1g.10gb:7,shard:4` as {type: number}; one without a type is called `gpu` or `shard`."""
+def gres(text: str) -> dict[str, int] | None:
+    """`gpu:a100:8(S:0-1),gpu:1g.10gb:7,shard:4` as {type: number}; one without a type is called `gpu` or `shard`. None
+    where a number cannot be read."""
     found: dict[str, int] = {}
     for part in re.sub(r"\([^)]*\)", "", given(text) or "").split(","):
         words = part.strip().removeprefix("gres/").removeprefix("gres:").replace("=", ":").split(":")
@@ -146,6 +147,8 @@ def gres(text: str) -> dict[str, int]:
         if kind not in ("gpu", "shard"):
             continue
         number = count(words[-1]) if len(words) > 1 else 1.0
+        if number is None and (len(words) > 2 or not words[-1][:1].isalnum()):
+            return None
         name = ":".join(words[1:] if number is None else words[1:-1]).lower() or kind
         name = "shard" if kind == "shard" else name
         found[name] = found.get(name, 0) + int(1 if number is None else number)
@@ -177,7 +180,9 @@ def allotted(cells: Mapping[str, str]) -> tuple[dict[str, int], dict[str, float 
             return {kind: int(number or 0) for kind, number in kinds.items()}, alloc or resources(cells[name])
     nodes = int(count(cells.get("NNodes", "")) or 1)
     for name, times in (("AllocGRES", 1), ("ReqGRES", nodes)):  # of the job, and of each of its nodes
-        if found := gres(cells.get(name, "")):
+        if (found := gres(cells.get(name, ""))) is None:
+            return f"the number of GPUs in {name} cannot be read"
+        if found:
             return {kind: number * times for kind, number in found.items()}, alloc
     return {}, alloc or resources(cells.get("ReqTRES", ""))
 

@@ -7,11 +7,81 @@ Ranges are those of slurm.conf(5), of sacctmgr(1) and, of SchedulerParameters, o
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 
 from workbench.scenario.traces.slurm_text import resources, seconds
 from workbench.scenario.traces.trace_file import number
 
+AWAY = frozenset(
+    [
+        *("down", "drain", "drained", "draining", "drng", "fail", "failing", "failg", "unknown", "unk", "future"),
+        *("futr", "error", "err", "inval", "invalid"),
+    ]
+)
+"""Words of a node's state in which it takes no jobs."""
+THERE = frozenset(
+    [
+        *("idle", "alloc", "allocated", "mix", "mixed", "comp", "completing", "maint", "resv", "reserved", "plnd"),
+        *("planned", "block", "blocked", "boot", "reboot", "npc", "perfctrs", "power", "powered", "powering", "cloud"),
+    ]
+)
+"""Those in which it may."""
+PARTITION = (
+    *("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "MaxNodes", "MinNodes", "State", "QoS"),
+    *("AllowAccounts", "DenyAccounts", "AllowQos", "DenyQos", "OverSubscribe", "LLN", "MaxCPUsPerNode"),
+    *("DefMemPerCPU", "TRESBillingWeights"),
+)
+QOS = (
+    *("Priority", "Flags", "UsageFactor", "GrpTRES", "GrpTRESMins", "GrpTRESRunMins", "GrpJobs", "GrpSubmit"),
+    *("GrpWall", "MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall", "MaxTRESPU", "MaxJobsPU", "MaxSubmitPU"),
+    *("MaxTRESPA", "MaxJobsPA", "MaxSubmitPA", "MinTRES"),
+)
+ASSOCIATION = (
+    *("Share", "Priority", "Partition", "GrpJobs", "GrpTRES", "GrpSubmit", "GrpWall", "GrpTRESMins"),
+    *("GrpTRESRunMins", "MaxJobs", "MaxTRES", "MaxTRESPerNode", "MaxSubmit", "MaxWall", "MaxTRESMins"),
+)
+SHARES = ("RawShares", "RawUsage")
+RESERVATION = ("Nodes", "Users", "Accounts", "Flags", "PartitionName")
+CONFIG = (
+    *("AccountingStorageEnforce", "FairShareDampeningFactor", "OverTimeLimit", "PriorityCalcPeriod"),
+    *("PriorityDecayHalfLife", "PriorityFavorSmall", "PriorityFlags", "PriorityMaxAge", "PriorityType"),
+    *("PriorityUsageResetPeriod", "PriorityWeightAge", "PriorityWeightAssoc", "PriorityWeightFairShare"),
+    *("PriorityWeightJobSize", "PriorityWeightPartition", "PriorityWeightQOS", "PriorityWeightTRES"),
+    *("SchedulerParameters", "SchedulerType", "SelectType", "SelectTypeParameters"),
+)
+IGNORED = {
+    "config": (
+        *(
+            "BurstBufferType",
+            "CompleteWait",
+            "Licenses",
+            "PreemptMode",
+            "PreemptType",
+            "PriorityParameters",
+            "PriorityWeightAssoc",
+        ),
+        *("PrioritySiteFactorPlugin", "PriorityUsageResetPeriod", "SelectType", "SuspendProgram", "TopologyPlugin"),
+    ),
+    "partition": ("ExclusiveUser", "LLN", "MaxCPUsPerNode", "OverSubscribe", "PreemptMode", "State"),
+    "qos": ("GrpTRESMins", "GrpWall", "LimitFactor", "MaxTRESMins", "Preempt", "UsageThres"),
+    "account": ("GrpTRESMins", "GrpWall", "MaxTRESMins", "Partition"),
+    "user": ("GrpTRESMins", "GrpWall", "MaxTRESMins", "Partition"),
+}
+"""Settings that change who starts when, and that the scheduler slurm does not go by."""
+QOS_FLAGS = frozenset(
+    [
+        *("", "DenyOnLimit", "EnforceUsageThreshold", "NoReserve", "OverPartQOS", "PartitionMaxNodes"),
+        *("PartitionMinNodes", "RequiresReservation", "UsageFactorSafe"),
+    ]
+)
+"""Flags of a QOS that it goes by, or that change nothing of who starts when."""
+RESERVATION_FLAGS = ("HOURLY", "DAILY", "WEEKLY", "WEEKDAY", "WEEKEND", "FLEX", "MAGNETIC", "TIME_FLOAT", "REPLACE")
+"""Flags that change who starts when, and that it does not go by: of a reservation the printed time counts."""
+CHANGES_NOTHING = frozenset(
+    ["", "no", "none", "off", "up", "unlimited", "cons_tres", "cons_res", "default", "exclusive", "n/a"]
+)
+"""What they say (the last word of `preempt/none`) where that makes no difference."""
 MOST_16, MOST_32, MOST_64 = 2.0**16 - 3, 2.0**32 - 3, 2.0**64
 """The largest numbers of so many bits (beyond stand Slurm's words for none and infinity)."""
 DAYS_30 = 30 * 86400.0
@@ -67,6 +137,18 @@ WORDS = {
 }
 """Words that a setting may be, or (AccountingStorageEnforce) several of them."""
 SPAN = "minutes or [days-]hours:minutes:seconds"
+
+
+def is_away(state: str) -> bool | None:
+    """Whether a node of a state (`IDLE+DRAIN`, `down*`) takes no jobs; None of one that Slurm does not have."""
+    words = {*re.findall("[a-z]+", state.lower())}
+    return True if words & AWAY else False if words & THERE else None
+
+
+def whole(text: str) -> float | None:
+    """A whole number from 0, None for anything else."""
+    found = number(text)
+    return found if found is not None and found.is_integer() and found >= 0 else None
 
 
 def takes(name: str) -> str:
