@@ -408,5 +408,10 @@ def test_a_change_of_the_real_cluster_is_an_experiment(tmp_path: Path) -> None:
     assert row["recorded_before_s"] == 0 and row["recorded_s"] > 300
     assert row["simulated_before_s"] < 60 < row["simulated_s"]
     assert found.told_experiments()[0].startswith("1 node away, 20 h to 1 d 2 h: mean wait in big, before and then")
+    kept = ("ReservationName=class", f"StartTime={when(away[0])}", f"EndTime={when(26 * hour)}", "Nodes=a2")
+    (tmp_path / "config").write_text(" ".join(kept) + "\n")
+    reserved = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"], config=[tmp_path / "config"])[0]
+    (other,) = workbench.calibrate(reserved, phases=1).experiments.to_dict("records")
+    assert other == {**row, "change": "1 node reserved (class)"}
     held = found.beside_room["recorded"].max()
     assert held < 0.03, "beside a1 alone, which is free in 10 minutes of 30, not beside a2, known to be away"

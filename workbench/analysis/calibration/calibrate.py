@@ -59,7 +59,7 @@ from workbench.base.labels import listed
 from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.slurm.free import rules_of
 from workbench.baselines.mechanisms.slurm.limits import Ledger
-from workbench.baselines.mechanisms.slurm.site import read_site
+from workbench.baselines.mechanisms.slurm.site import KeptNodes, read_site
 from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.timed import as_recorded
@@ -449,7 +449,7 @@ def calibrate(
         rivals={name: fit_of(table, [f"{name}_s"], pace_s) for name in TITLE},
         refused=refused,
         beyond=Ledger.of_site(site).beyond,
-        experiments=experiments_of(scenario, table),
+        experiments=experiments_of(scenario, table, site.reservations),
         peaks=peaks_of(scenario, site, [run.jobs for run in ended], pace_s),
         phases=tuple(each["phase_s"] for each in knobs if each),
         nodes=(rule, right.get(rule, 0.0), right.get("", 0.0)),
@@ -492,16 +492,21 @@ def _with_rule(scenario: Scenario, rule: str) -> Scenario:
     return Scenario.from_dict({**data, "entities": entities})
 
 
-def experiments_of(scenario: Scenario, waits: pd.DataFrame) -> pd.DataFrame:
-    """Changes of the real cluster inside the log, the five that took most: change (in words), from_s, to_s,
-    partitions, jobs, and mean waits: recorded_before_s, recorded_s, simulated_before_s, simulated_s. Both times have 5
-    jobs at least; where nodes came, `before` is the time after.
+def experiments_of(scenario: Scenario, waits: pd.DataFrame, reservations: Iterable[KeptNodes] = ()) -> pd.DataFrame:
+    """Changes of the real cluster inside the log (outages, reservations), the five that took most: change (in words),
+    from_s, to_s, partitions, jobs, and mean waits: recorded_before_s, recorded_s, simulated_before_s, simulated_s. Both
+    times have 5 jobs at least; where nodes came, `before` is the time after.
     """
     inside = {node.name: str(node.attributes.get("partitions", "")).split(",") for node in scenario.cluster.each_node}
     gpus = {node.name: node.gpus for node in scenario.cluster.each_node}
-    groups = list[list[Outage]]()
-    for outage in sorted(scenario.core.faults.list, key=lambda each: each.from_s):
-        group = next((each for each in groups if _is_one(each[0], outage)), None)
+    groups, kept = list[list[Outage]](), dict[Outage, str]()
+    for each in reservations:
+        names = (node.name for node in scenario.cluster.each_node if node.name.partition("/")[0] in each.nodes)
+        from_s = max(each.start_s, 0.0)
+        if each.end_s > from_s:
+            kept |= {Outage(node=n, from_s=from_s, to_s=each.end_s): f"reserved ({each.name})" for n in names}
+    for outage in sorted([*scenario.core.faults.list, *kept], key=lambda each: each.from_s):
+        group = next((g for g in groups if _is_one(g[0], outage) and kept.get(g[0]) == kept.get(outage)), None)
         if group is None:
             groups.append([outage])
         else:
@@ -516,9 +521,11 @@ def experiments_of(scenario: Scenario, waits: pd.DataFrame) -> pd.DataFrame:
             other, what = mine[mine["eligible_s"].between(to_s, 2 * to_s - from_s, inclusive="left")], "came later"
         else:
             other, what = mine[mine["eligible_s"].between(2 * from_s - to_s, from_s, inclusive="left")], "away"
+        what = kept.get(group[0], what)
         if min(len(during), len(other)) >= LEAST_JOBS and len(rows) < MOST_EXPERIMENTS:
             found = [float(part[name].mean()) for name in ("recorded_s", "simulated_s") for part in (other, during)]
-            said = f"{counted(len(group), 'node')} {what}", from_s, to_s, ",".join(sorted(names)), len(during)
+            machines = {each.node.partition("/")[0] for each in group}
+            said = f"{counted(len(machines), 'node')} {what}", from_s, to_s, ",".join(sorted(names)), len(during)
             rows.append((*said, *found))
     means = ["recorded_before_s", "recorded_s", "simulated_before_s", "simulated_s"]
     return pd.DataFrame(rows, columns=["change", "from_s", "to_s", "partitions", "jobs", *means])
