@@ -128,6 +128,8 @@ def test_in_each_pair_slurms_clocks_run_at_another_time_the_same_on_both_sides(m
     said = "\n".join(found.conclusions)
     assert "over 8 pairs" in said and "8 pairs of runs: when Slurm's clocks run, which no file tells, the seed" in said
     assert "about chance with these very jobs (when Slurm's clocks run" in said
+    assert "gone: jobs of partition q together wait 1 min 39 s to 6 min 36 s (by as much in each pair)." in said
+    assert "gone: jobs of partition p together wait " in said
     waits = found.waits.set_index("by").loc["all", "before_total_s"]
     each = [workbench.simulate(site(), "slurm", {"phase_s": 10 * part}).jobs["waited_s"].sum() for part in eight]
     assert len({*each}) > 1 and waits == pytest.approx(sum(each) / 8)

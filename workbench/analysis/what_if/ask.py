@@ -196,7 +196,7 @@ class WhatIf:
         own = 1 if draws else None  # jobs of the log itself, which no draw has all of
         shown = before[:own], [runs[:own] for runs in after], changes
         object.__setattr__(self, "jobs", job_table(*shown))
-        object.__setattr__(self, "waits", wait_table(*shown))
+        object.__setattr__(self, "waits", wait_table(*shown, self.question.level))
 
     @cached_property
     def demand(self) -> pd.DataFrame:

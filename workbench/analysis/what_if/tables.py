@@ -42,7 +42,8 @@ class Difference(NamedTuple):
 
 class Waits(NamedTuple):
     """What the jobs of one partition or user wait before and after one change: a row of `WhatIf.waits`. jobs: those
-    that wait on both sides; only_before, only_after: those that one side alone has or runs, which count on neither."""
+    that wait on both sides; only_before, only_after: those that one side alone has or runs, which count on neither;
+    low_s, high_s: the interval of what all of them wait longer together, NaN if there is none."""
 
     change: str
     by: str
@@ -56,6 +57,8 @@ class Waits(NamedTuple):
     after_p95_s: float
     before_total_s: float
     after_total_s: float
+    low_s: float = math.nan
+    high_s: float = math.nan
 
 
 def of_each(measured: Callable[[Run], Found], runs: Sequence[Run]) -> list[Found]:
@@ -150,7 +153,9 @@ def job_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Se
     return pd.concat(parts, ignore_index=True)[JOB_COLUMNS]
 
 
-def wait_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Sequence[str]) -> pd.DataFrame:
+def wait_table(
+    before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Sequence[str], level: float
+) -> pd.DataFrame:
     """One row per change and all jobs, each partition (`attributes.partition`) and each user; columns as in `Waits`.
 
     A wait is all the time without GPUs, up to the run's end for one that has not begun; of a log's job since it was
@@ -165,7 +170,10 @@ def wait_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: S
         for by, name in sorted(pairs[0], key=lambda key: (WAITS_BY.index(key[0]), key[1])):
             found = [pair.get((by, name), NO_WAITS) for pair in pairs]
             numbers = [float(np.mean([each[i] for each in found])) for i in range(3, len(NO_WAITS))]
-            rows.append(Waits(change, by, name, *map(int, found[0][:3]), *numbers))
+            sides = [each[-2] for each in found], [each[-1] for each in found]
+            total = paired(*sides, level)
+            span = (total.low, total.high) if len({*zip(*sides, strict=True)}) > 1 else ()
+            rows.append(Waits(change, by, name, *map(int, found[0][:3]), *numbers, *span))
     return pd.DataFrame(rows, columns=list(Waits._fields))
 
 

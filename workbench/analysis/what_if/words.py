@@ -65,7 +65,7 @@ OF_CALIBRATION = (
     "Waits by partition and user begin as the calibration's, not before the jobs on which one depends have ended in "
     "the run and its array's throttle lets it; and the phases of Slurm's clocks are those of the pairs."
 )
-MOST_USERS, MOST_REASONS = 12, 4
+MOST_USERS, MOST_REASONS, MOST_PARTITIONS = 12, 4, 3
 SHORTER, RISE = 0.01, 0.1
 """From which part of a time less capacity does not shorten it, and from which share the GPUs lost do not explain a rise
 of utilisation (ours)."""
@@ -125,7 +125,7 @@ def waited(found: WhatIf, change: Change) -> list[tuple[str, ...]]:
     users = moved[table["by"] == "user"].nlargest(MOST_USERS).index
     shown = table[(table["by"] != "user") | table.index.isin(users)]
     rows = (Waits(*row) for row in shown.itertuples(index=False, name=None))
-    said = [(_whose(row), _jobs(row), *(amount(s, "s") for s in row[6:])) for row in rows]
+    said = [(_whose(row), _jobs(row), *(amount(s, "s") for s in row[6:12])) for row in rows]
     if len(rest := table.drop(shown.index)):
         counts = (int(rest[name].sum()) for name in ("jobs", "only_before", "only_after"))
         both = (amount(float(rest[name].sum()), "s") for name in ("before_total_s", "after_total_s"))
@@ -267,12 +267,23 @@ def conclusions(found: WhatIf) -> list[str]:
         for row in each_difference(rows):
             if row.measure in SAID and not (row.measure in COUNTS and row.difference == 0):
                 said.append(f"With {change.words}: {_sentence(row, found)}{_dates(found, row)}")
-        said.append(f"With {change.words}: {of_jobs(found, change)}")
+        said += [f"With {change.words}: {text}" for text in (*_of_partitions(found, change), of_jobs(found, change))]
         said += _rent(found.question.today.scenario.cluster, found.runs[number + 1][0].scenario.cluster)
     for percent, _, words, *both in found.demand.itertuples(index=False, name=None):
         as_today, then = (amount(each, "s") for each in both)
         said.append(f"At {percent:g} % of the demand, mean wait is {as_today} as today, and {then} with {words}.")
     return [*said, *_caveats(found)]
+
+
+def _of_partitions(found: WhatIf, change: Change) -> Iterator[str]:
+    """Where one partition's jobs surely wait longer or shorter, the farthest first; of one partition nothing."""
+    rows = _waits_by(found, change, "partition")
+    sure = [row for row in rows if row.low_s > 0 or row.high_s < 0]
+    for row in sorted(sure, key=lambda row: -max(row.low_s, -row.high_s))[: MOST_PARTITIONS * (len(rows) > 1)]:
+        before, after = amount(row.before_total_s, "s"), amount(row.after_total_s, "s")
+        span = interval(row.low_s, row.high_s, "s")
+        said = f"{100 * found.question.level:g} % interval {span}" if span else "by as much in each pair"
+        yield f"jobs of partition {row.name} together wait {before} to {after} ({said})."
 
 
 def _sentence(row: Difference, found: WhatIf) -> str:
