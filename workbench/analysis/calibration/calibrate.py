@@ -501,10 +501,10 @@ def experiments_of(scenario: Scenario, waits: pd.DataFrame, reservations: Iterab
     gpus = {node.name: node.gpus for node in scenario.cluster.each_node}
     groups, kept = list[list[Outage]](), dict[Outage, str]()
     for each in reservations:
-        names = (node.name for node in scenario.cluster.each_node if node.name.partition("/")[0] in each.nodes)
+        its = (node.name for node in scenario.cluster.each_node if node.name.partition("/")[0] in each.nodes)
         from_s = max(each.start_s, 0.0)
         if each.end_s > from_s:
-            kept |= {Outage(node=n, from_s=from_s, to_s=each.end_s): f"reserved ({each.name})" for n in names}
+            kept |= {Outage(node=n, from_s=from_s, to_s=each.end_s): f"reserved ({each.name})" for n in its}
     for outage in sorted([*scenario.core.faults.list, *kept], key=lambda each: each.from_s):
         group = next((g for g in groups if _is_one(g[0], outage) and kept.get(g[0]) == kept.get(outage)), None)
         if group is None:
