@@ -166,14 +166,24 @@ def _many(*measures: str) -> Causes:
     return Causes("small", {}, measures, fields, SEEDS)
 
 
+DAYS: Fields = {"data: days of the authors' Philly file": {"public": True}}
+
+
 def _chronus(measures: tuple[str, ...], others: Fields | None = None, **base: Any) -> Causes:
     """Of a figure of Chronus, drawn as Philly: the authors' file, and how fast jobs come."""
     fields: Fields = {
-        "data: days of the authors' Philly file": {"public": True},
+        **DAYS,
         "setting: as many jobs a day as in Table 1": {"clusters": (("P", 10, 120, 1.0),)},
         **(others or {}),
     }
     return Causes("full", {"seeds": range(2), "clusters": (("P", 10, 120, 2.0),), **base}, measures, fields)
+
+
+def _drawn(measures: tuple[str, ...], others: Fields | None = None) -> Causes:
+    """Of a figure of Chronus whose jobs no file of the authors has, drawn as Helios: how fast they come."""
+    clusters = (("H", 16, 120, 1.0),)
+    fields: Fields = {"setting: as many jobs a day as in Table 1": {"clusters": clusters}, **(others or {})}
+    return Causes("full", {"clusters": (("H", 16, 120, 8.0),)}, measures, fields)
 
 
 FIG_9: Fields = {
@@ -247,8 +257,8 @@ GAPS: Mapping[str, Causes] = {
         SEEDS,
     ),
     "gavel.fig20": _load("multiple", 1.0, 1.6),
-    "chronus.fig6a": _chronus(("profiling delay, mean, dynamic", "wDMR, dynamic*")),
-    "chronus.fig6b": _chronus(
+    "chronus.fig6a": _drawn(("profiling delay, mean, dynamic", "wDMR, dynamic", "wDMR, * GPUs")),
+    "chronus.fig6b": _drawn(
         ("longest profiling delay*",),
         {
             "scale: submission control of 2 GPUs for 24, on a twelfth of the cluster": {
@@ -256,24 +266,20 @@ GAPS: Mapping[str, Causes] = {
             }
         },
     ),
-    "chronus.fig6c": Causes(
-        "full",
-        {"clusters": (("H", 16, 120, 8.0),)},
+    "chronus.fig6c": _drawn(
         ("*dynamic / SRTF",),
-        {
-            "setting: as many jobs a day as in Table 1": {"clusters": (("H", 16, 120, 1.0),)},
-            "mechanism: four times the GPUs of the profiling cluster (ours)": {
-                "profiler": (("profile_headroom", 4.0),)
-            },
-        },
+        {"mechanism: four times the GPUs of the profiling cluster (ours)": {"profiler": (("profile_headroom", 4.0),)}},
     ),
     "chronus.fig6d": _chronus(("wDMR, P_MIX2, noise 40 %",), noise=(0.0, 0.4)),
-    "chronus.fig7a": _chronus(
-        ("wDMR, leases of *", "length of the lease with the lowest wDMR"), CODED, lease_min=(5, 20)
+    "chronus.fig7a": Causes(
+        "full",
+        {"seeds": range(2), "clusters": (("P", 10, 120, 2.0),), "lease_min": (5, 20, 60, 120)},
+        ("wDMR, leases of *",),
+        {**DAYS, **CODED},
     ),
     "chronus.fig7b": _chronus(("wDMR, objective", "wDMR, feasibility only", "wDMR, soft, *")),
     "chronus.fig7c": _chronus(("wDMR of the unguaranteed*",)),
-    "chronus.fig8b": _chronus(("JCT of best effort, *local search / consolidated",), hostile=(0.0, 0.3)),
+    "chronus.fig8b": _drawn(("JCT of best effort, *", "wDMR, *")),
     "chronus.fig9ab": Causes(
         "small",
         {"seeds": range(3)},
@@ -364,11 +370,11 @@ NO_BASELINE: Mapping[str, str] = {
     "gavel.fig11": "A static partition by weights has no second form",
     "gavel.fig14": ITSELF,
     "gavel.fig20": "Max-min fairness with one speed for all types, which cancels: the baseline has no second form",
+    **dict.fromkeys((f"chronus.fig{number}" for number in ("6a", "6b", "7a", "8b")), ITSELF),
     **dict.fromkeys(
-        ("chronus.fig6a", "chronus.fig6b"),
-        f"{ITSELF}. The authors' days have no jobs of Short and come as their file has them",
+        (f"chronus.fig{number}" for number in ("6d", "7b", "7c")),
+        f"{ITSELF}. Beside the authors' days the setting changes nothing: their jobs come as the file has them",
     ),
-    **dict.fromkeys((f"chronus.fig{number}" for number in ("6d", "7a", "7b", "7c", "8b")), ITSELF),
     "chronus.fig6c": "SRTF with run times known is told all there is, and has no second form",
     **dict.fromkeys(("hadar.rounds", "hadar.length", "hadar.fig11", "hadar.fig12", "hare.fig18"), ITSELF),
     "hare.tab3": "Switches of Default and PipeSwitch are Table 3's own columns",

@@ -1,7 +1,8 @@
 """What a paper shows, and whether it holds here: exhibits, their claims, and the rule that turns results into verdicts.
 
 The rule, for the mean of a measure over seeds and its 95 % interval (Student's, of ratios above 0 on the logarithm of
-their mean; of a deterministic one the number itself), against a number p that the paper prints: it *holds* where the
+their mean; of a deterministic one the number itself; over spans of a trace, each the mean of its draws, where seeds are
+draws of a few), against a number p that the paper prints: it *holds* where the
 mean is within `NEAR` of p and no end of the interval further than that from the mean; else it has the *direction* where
 the measure compares two things (`/`, `over`) and the whole interval lies on the paper's side of 1; else it is *open*
 where the interval comes within `NEAR` of p; else it *fails*. A claim without a number, as `> 1`, holds, fails or is
@@ -43,8 +44,8 @@ _Verdict = Literal["reproduced", "partly", "contradicted", "undecided", "not com
 class Claim(NamedTuple):
     """What a paper says of a measure. measure: its name, `*` for any text; sign `=`: the number that the paper prints
     beside it, or `value` where it says it in words, otherwise one of `OPERATORS` with `value`; less: another measure to
-    take off first, seed by seed, or how many times which; absent: it is of jobs of a kind that a workload may have none
-    of; word: the paper's, where it has no number and `value` is ours."""
+    take off first, seed by seed, or how many times which, `*` being what it is in the measure; absent: it is of jobs of
+    a kind that a workload may have none of; word: the paper's, where it has no number and `value` is ours."""
 
     measure: str
     sign: str = "="
@@ -53,12 +54,12 @@ class Claim(NamedTuple):
     absent: bool = False
     word: str = ""
 
-    @property
-    def taken(self) -> Mapping[str, float]:
-        """`less` by measure."""
-        if isinstance(self.less, str):
-            return {self.less: 1.0} if self.less else {}
-        return self.less
+    def taken(self, measure: str) -> Mapping[str, float]:
+        """`less` by measure, of one that the claim is about."""
+        less = {self.less: 1.0} if isinstance(self.less, str) else self.less
+        begin, _, end = self.measure.partition("*")
+        star = measure[len(begin) : len(measure) - len(end)]
+        return {other.replace("*", star): times for other, times in less.items() if other}
 
     def text(self, paper: float) -> str:
         """As read in the table."""
@@ -89,7 +90,8 @@ class Exhibit:
     timed: a pattern of the measures that are seconds of the machine it runs on, of which none is another's: what
     each claim allows is then its interval; sizes: those that it is computed at, by default all of its paper; scale:
     of a size, against the paper's; belief: what schedulers are told of speeds, by default what its paper's BELIEF
-    says; shares: another exhibit of the paper that is measured on the same runs.
+    says; shares: another exhibit of the paper that is measured on the same runs; spans: of seeds on the authors' data
+    one after the other are of so many spans of it, which begin again then, 0: each is a draw of its own.
     """
 
     name: str
@@ -103,6 +105,7 @@ class Exhibit:
     scale: Callable[[Any], str] = lambda size: ""
     belief: str = ""
     shares: str = ""
+    spans: int = 0
 
     def has(self, size: str) -> bool:
         """Whether it is computed at a size of that name."""
@@ -118,7 +121,7 @@ class Exhibit:
 
 
 class Finding(NamedTuple):
-    """A claim and what was found: mean and interval over the seeds in which the measure is known (seeds)."""
+    """A claim and what was found: mean and interval over the seeds, or spans, in which the measure is known (seeds)."""
 
     measure: str
     unit: str
@@ -152,9 +155,12 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
             continue
         made, told = rows.set_index("seed")["ours"], measure
         ratio = unit == "1" and (" / " in measure or " over " in measure)
-        for other, times in claim.taken.items():
+        for other, times in claim.taken(measure).items():
             made = made - times * known[other].set_index("seed")["ours"]
             told += f" {'-' if times > 0 else '+'} {'' if abs(times) == 1 else f'{abs(times):g} x '}{other}"
+        unknown = bool(made.isna().any())
+        if exhibit.spans and str(rows["size"].iloc[0]).startswith("authors"):
+            made = made.groupby(made.index % exhibit.spans).mean()
         ours = made.dropna().tolist()
         mean, half = mean_interval(ours) if ours else (math.nan, math.nan)
         ends = (mean - half, mean + half)
@@ -162,8 +168,7 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
             ends = (mean, mean)
         elif ratio and " / " in measure and not claim.less:
             ends = ratio_interval(ours)[1:] if ours else ends
-        dropped = len(ours) < len(made) and not claim.absent
-        outcome = "open" if dropped else judged(claim, paper, unit, mean, *ends, ratio)
+        outcome = "open" if unknown and not claim.absent else judged(claim, paper, unit, mean, *ends, ratio)
         ends = claim.allowed() if exhibit.is_timed(measure) else ends
         found.append(Finding(told, unit, claim.text(paper) + claim.ours, paper, mean, *ends, len(ours), outcome))
     unmeasured = (math.nan,) * 4

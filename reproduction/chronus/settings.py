@@ -66,6 +66,8 @@ TRACES = {trace.name: trace for trace in (HELIOS, PHILLY)}
 DAY = 24 * HOUR
 SLICE_DAYS, EVERY_DAYS = 1.0, 4.0
 """ours: of the authors' file each seed gets jobs of one day, four days after those of the one before."""
+SLICES = 7
+"""Days that there are of these; the seeds of a day draw other jobs of it."""
 HOSTILE = {2: 3, 4: 3, 8: 7, 16: 12}
 """ours: sizes that are hostile to consolidation (section 3.4), of a job that has the friendly one."""
 
@@ -140,6 +142,7 @@ SIZES = {
             (0.0, 0.2, 0.4, 1.0),
             (5, 10, 20, 30, 60, 120),
             (0.0, 0.3, 0.6),
+            (1, 2, 4, 6, 8),
         ),
     )
 }
@@ -184,18 +187,18 @@ class WorkloadSetting:
 
 
 def at(size: ChronusSize, trace: str | None = None, **others: Any) -> WorkloadSetting:
-    """A workload on a size's part of the paper's cluster; trace: by default the size's first one."""
+    """A workload on a size's part of the paper's cluster; trace: by default the size's first one. Drawn at `authors`
+    too where it is to have more than a kind of deadlines and a density, which are all that a file can be given."""
     trace = trace or size.traces[0]
     found = next(WorkloadSetting(*cluster, **others) for cluster in size.clusters if cluster[0] == trace)
-    return replace(found, public=trace == "P" and size.public)
+    return replace(found, public=trace == "P" and size.public and others.keys() <= {"workload", "density"})
 
 
 def origin(setting: WorkloadSetting) -> str:
     """Where the jobs of a workload come from, for a row."""
     where = f"{setting.nodes} nodes of {NODE_GPUS} GPUs"
     if setting.public:
-        without = " (which has none of Short)" if setting.short else ""
-        return f"Single days of the authors' Philly file{without}, jobs sampled as there are nodes, {where}"
+        return f"Single days of the authors' Philly file, jobs sampled as there are nodes, {where}"
     rate = "" if setting.faster == 1 else f", {setting.faster:g} times as many a day and as short as Table 1 has them"
     hours = f"within {setting.window_s / HOUR:.1f} h on an empty cluster"
     return f"{setting.jobs} jobs drawn as {setting.trace}{rate}, {hours}, {where}"
@@ -270,6 +273,10 @@ def _cluster(nodes: int) -> dict[str, Any]:
     return cluster_of(node_groups(("node", "v100", nodes, NODE_GPUS)), 100.0)
 
 
+DRAWN = tuple(name for name, size in SIZES.items() if not size.public)
+"""Sizes of the figures whose workload is Short and H_MIX2, or has sizes that are changed: the file has neither."""
+
+
 def times(setting: WorkloadSetting, scale: int) -> WorkloadSetting:
     """So many times the nodes and the jobs."""
     return replace(setting, nodes=setting.nodes * scale, jobs=setting.jobs * scale)
@@ -279,11 +286,9 @@ def drawn_scale(size: ChronusSize) -> str:
     """Of sections 5.1 to 5.4: the clusters, of which some figures have the first."""
     made = []
     for name, nodes, jobs, _ in size.clusters:
-        ours = (
-            "single days of the authors' file (7, again in other draws), a part of their jobs"
-            if size.public
-            else f"{jobs} jobs within hours"
-        )
+        ours = f"{jobs} jobs within hours"
+        if size.public:
+            ours = f"single days of the authors' file, a part of their jobs, the interval over its {SLICES} days"
         paper = f"{TRACES[name].jobs:,} in {DAYS:g} days on {TRACES[name].nodes}"
         made.append(f"{ours} on {nodes} nodes as {name}, the paper {paper}")
     return f"{'; '.join(made)}: smaller, as a run costs what its days cost"

@@ -127,8 +127,10 @@ def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, PaperFigu
     printed = {name: figure.table["paper"].dropna().tolist() for name, figure in figures.items()}
     assert printed["Fig. 6a"] == [32.0, 0.05]
     assert printed["Fig. 6b"] == [2105.0, 960.0, approx(960 / 2105)]
-    assert printed["Fig. 7a"] == [20.0] and printed["Fig. 7d"] == [10.0]
-    assert not any(printed[name] for name in ("Fig. 6c", "Fig. 6d", "Fig. 8a", "Fig. 8b", "Fig. 9a-b", "Fig. 9c-f"))
+    assert printed["Fig. 7d"] == [10.0]
+    assert not any(
+        printed[name] for name in ("Fig. 6c", "Fig. 6d", "Fig. 7a", "Fig. 8a", "Fig. 8b", "Fig. 9a-b", "Fig. 9c-f")
+    )
 
 
 def test_full_has_the_papers_points_and_three_seeds() -> None:
@@ -237,6 +239,9 @@ def test_the_authors_file_is_taken_at_their_size(tmp_path: Path, monkeypatch: py
     assert not at(full, "P").public and "drawn as P" in settings.origin(at(full, "P"))
     monkeypatch.setattr(settings, "fetch", lambda name: file)
     assert at(authors).public and authors.traces == ("P",) and not at(TINY).public
+    mixed = at(authors, short=True)  # of Short the file has no job, and none of another size or load
+    assert any(is_short(job.name) for job in mixed.scenario(0).jobs) and "drawn as P" in settings.origin(mixed)
+    assert not at(authors, hostile=0.6).public and not at(authors, load=9.0).public
     setting = replace(at(authors), nodes=60)
     found = setting.scenario(0)
     assert len(found.jobs) == 24 and {job.name for job in found.jobs} <= {f"job-{i}" for i in range(48)}

@@ -60,12 +60,13 @@ def test_every_exhibit_has_claims_that_are_measured_or_a_reason(evaluated: Calla
             assert exhibit.says and (exhibit.compute is not None) != bool(exhibit.reason), exhibit.name
             if exhibit.compute in made:
                 rows = made[exhibit.compute].rows
+                names = {row.measure for row in rows}
                 above = set(KeptResults().read(f"{paper.name}.{exhibit.name}")["measure"])
                 for claim in exhibit.claims:
                     fits = [row for row in rows if fnmatchcase(row.measure, claim.measure)]
                     assert fits or claim.measure in above, (paper.name, exhibit.name, claim)
                     assert claim.sign != "=" or claim.value == 1 or any(row.paper is not None for row in fits), claim
-                    assert not fits or set(claim.taken) <= {row.measure for row in rows}, claim
+                    assert not fits or all(set(claim.taken(row.measure)) <= names for row in fits), claim
 
 
 def test_best_effort_is_compared_under_each_way_to_give_leases() -> None:
@@ -178,6 +179,13 @@ def test_a_verdict_follows_from_the_claims_seed_by_seed() -> None:
     several = Exhibit("x", "says", exhibit.compute, (Claim("a", ">", 0, {"b": 2.0, "c": -1.0}),))
     twice = findings(several, cells({"a": [2.0, 4.0, 6.0], "b": [1.0, 3.0, 5.0], "c": [0.0, 1.0, 2.0]}))[0]
     assert (twice.measure, twice.ours, twice.outcome) == ("a - 2 x b + c", -1.0, "open")
+    starred = replace(exhibit, claims=(Claim("* of a", "<", 0, "* of b"),), spans=2)
+    of = cells({"x of a": [1.0, 5.0, 3.0], "x of b": [2.0, 6.0, 5.0], "y of b": [0.0, 0.0, 0.0]})
+    assert [findings(starred, of.assign(size=size))[0][0::4][:2] for size in ("full", "authors")] == [
+        ("x of a - x of b", pytest.approx(-4 / 3)),  # over seeds
+        ("x of a - x of b", pytest.approx(-1.25)),  # over spans, of which the first has two seeds
+    ]
+    assert findings(starred, of.assign(size="authors"))[0].seeds == 2
     gone = findings(replace(paired, claims=(below, Claim("d", "<", 2, word="few"))), kept)[1]
     assert (gone.measure, gone.claim, gone.outcome, gone.seeds) == ("d", '< 2 (ours: "few")', "open", 0)
     assert verdict(paired, [found[0]._replace(outcome="fails")]) == "contradicted"
