@@ -254,9 +254,11 @@ def test_what_cannot_be_read_of_nodes_and_when_they_were_away_is_told_and_left_o
         "nodes": NODES.replace("gpu:v100:4 CPUs=32 RealMemory=256000", "gpu:v100:x CPUs=-4 RealMemory=lots")
         .replace("Weight=20", "Weight=²0")
         .replace("c1 CPUs=64", "c1 CPUs=64 State=FROBNICATED")
-        .replace("Nodes=c1", "Nodes=c[1"),
+        .replace("Nodes=c1", "Nodes=c[1")
+        .replace("Nodes=v1,m1", "Nodes=v1,m1,z9 QoS=ghost MaxNodes=few"),
         "limits": "Name|GraceTime|GrpTRES|Flags\nnormal|00:00:00||DenyOnLimit,Relative\n",
-        "config": "ReservationName=r StartTime=soon EndTime=2024-03-04T09:00:00 Nodes=a1\n",
+        "config": "ReservationName=r StartTime=soon EndTime=2024-03-04T09:00:00 Nodes=a1\n"
+        "ReservationName=s StartTime=2024-03-04T08:00:00 EndTime=2024-03-04T09:00:00 Nodes=a1,y7 Flags=MAINT,ODD\n",
         "events": "NodeName|TimeStart|TimeEnd|State\na1|2024-03-04T09:00:00|2024-03-04T09:30:00|FROBNICATED\n"
         "a1|2024-03-04T09:00:00|nonsense|DOWN\na1|2024-03-04T09:00:00|2024-03-04T09:30:00|IDLE\n"
         "a[1|2024-03-04T09:00:00|2024-03-04T09:30:00|DOWN\na2|2024-03-04T08:01:00|2024-03-04T08:02:00|IDLE+DRAIN\n",
@@ -266,12 +268,16 @@ def test_what_cannot_be_read_of_nodes_and_when_they_were_away_is_told_and_left_o
     scenario, report = convert("sacct", tmp_path / "log", **{name: [tmp_path / name] for name in files})
     odd = "does not take", "odd events", "not go by"
     assert [note for note in report.notes if any(word in note for word in odd)] == [
-        "8 values that Slurm does not take, as if not there: weight=²0 (node a1 and node a2), gres=gpu:v100:x (node "
-        "v1), cpus=-4 (node v1), realmemory=lots (node v1), state=FROBNICATED (node c1), nodes=c[1 (partition cpu), "
-        "soon to 2024-03-04T09:00:00 (reservation r) and NODENAME=a[1 (event)",
+        "11 values that Slurm does not take, as if not there: weight=²0 (node a1 and node a2), gres=gpu:v100:x (node "
+        "v1), cpus=-4 (node v1), realmemory=lots (node v1), state=FROBNICATED (node c1), MaxNodes=few (partition "
+        "small), nodes=c[1 (partition cpu), soon to 2024-03-04T09:00:00 (reservation r), NODENAME=a[1 (event), "
+        "QoS=ghost (partition small) and nodes=y7 (reservation s)",
         "odd events: 1 in the state FROBNICATED, in which no node is away, 1 without a time at which they end and 1 in "
         "the state IDLE, in which no node is away",
-        "the scheduler slurm does not go by: Flags=Relative (qos normal)",
+        "the scheduler slurm does not go by: MaxNodes=few (partition small), Flags=Relative (qos normal) and Flags=ODD "
+        "(reservation s)",
     ]
+    assert "2 nodes without GPUs, CPUs or memory in any file: v1 and z9" in report.notes
     assert {each.node for each in scenario.core.faults.list} == {"a2"}
-    assert not any(entity.attributes["kind"] == "reservation" for entity in scenario.entities)
+    kept = [entity.name for entity in scenario.entities if entity.attributes["kind"] == "reservation"]
+    assert kept == ["reservation s"]

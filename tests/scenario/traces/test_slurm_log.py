@@ -75,7 +75,7 @@ def test_a_site_of_several_kinds_of_nodes(tmp_path: Path) -> None:
         ("job-3", "recorded on a100_1g.5gb", 2),
         ("job-4", "recorded on cpu", 8),
     ]
-    assert [(each.reason, each.count) for each in report.dropped] == [("no GPUs, in a partition without any", 1)]
+    assert [(each.reason, each.count) for each in report.dropped] == [("no GPUs, on nodes without any", 1)]
     partition = next(each for each in scenario.entities if each.name == "partition big")
     assert partition.attributes["AllowAccounts"] == "bio,chem" and partition.attributes["PriorityTier"] == 5
     runs_as_recorded(scenario)

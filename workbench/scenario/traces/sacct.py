@@ -101,7 +101,7 @@ DATES = "is no time of 1990 to 2099 that sacct prints (YYYY-MM-DDTHH:MM:SS, with
 WAITING = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
 AGAIN = ("NODE_FAIL", "PREEMPTED", "REQUEUED")
 """States of an attempt after which a job may wait again."""
-APART = "no GPUs, in a partition without any"
+APART = "no GPUs, on nodes without any"
 OTHER_JOB = "another job with the id of an earlier row"
 RAN_ON = "still ran: another row of the job tells more"
 NEVER = "run time 0: it never ran"

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -225,8 +225,7 @@ class Site:
             for row in rows:
                 self._entry("qos", row["NAME"]).update(self._read(f"qos {row['NAME']}", row, QOS))
                 self._ignored("qos", row["NAME"], row, QOS)
-                flags = row.get("FLAGS", "")
-                self._flags(flags, {*flags.split(",")} - QOS_FLAGS, f"qos {row['NAME']}")
+                self._flags(row.get("FLAGS", ""), QOS_FLAGS, f"qos {row['NAME']}")
         else:
             return False
         return True
@@ -332,9 +331,9 @@ class Site:
                     _add(self.ignored, part.strip())
         return bool(found or is_config)
 
-    def _flags(self, text: str, names: Iterable[str], whose: str) -> None:
-        """Note flags that the scheduler slurm does not go by."""
-        for flag in {*text.split(",")}.intersection(names):
+    def _flags(self, text: str, names: Set[str], whose: str) -> None:
+        """Note flags other than these, which the scheduler slurm goes by, or that change nothing."""
+        for flag in dict.fromkeys(each for each in (given(text) or "").split(",") if each not in names):
             _add(self.ignored, f"Flags={flag}", whose)
 
     def _ignored(self, kind: str, name: str, cells: Mapping[str, str], read: Sequence[str] = ()) -> None:
@@ -375,6 +374,18 @@ class Site:
         if lost := [name for name, start in dict.fromkeys(self.nowhere) if (name, start) not in self.reservations]:
             self.notes.append(
                 f"reservations without the nodes that they kept (NodeNames), so they keep none: {listed(lost, 5)}"
+            )
+        there = {whose[0] for kind, *whose in self.entries if kind == "qos"}
+        for (kind, *whose), facts in self.entries.items() if there else ():
+            if kind == "partition" and (qos := str(facts.get("QoS", ""))) and qos not in there:
+                _add(self.unread, f"QoS={qos}", f"partition {whose[0]}")
+        for (name, _), record in self.reservations.items() if self.nodes else ():
+            if absent := [each for each in hosts(record["nodes"]) if each not in self.nodes]:
+                _add(self.unread, f"nodes={listed(absent, 3)}", f"reservation {name}")
+        bare = [name for name, each in self.nodes.items() if not (each.gres or each.cpus or each.memory_mb)]
+        if 0 < len(bare) < len(self.nodes):
+            self.notes.append(
+                f"{counted(len(bare), 'node')} without GPUs, CPUs or memory in any file: {listed(bare, 5)}"
             )
         if self.unread:
             what = f"{counted(len(self.unread), 'value')} that Slurm does not take, as if not there"

@@ -38,6 +38,8 @@ _TIME = re.compile(r"((?:199|20\d)\d-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(Z|
 _EPOCH = re.compile(r"\d{9,11}", re.ASCII)
 _UNIX = datetime(1970, 1, 1)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[nc]?", re.ASCII)
+MOST_64 = 2.0**64
+"""Beyond what Slurm counts."""
 OR = "¦"
 """Stands for the bar of a constraint while bars part columns."""
 _FACTOR = {"K": 1 / 1024, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
@@ -124,17 +126,17 @@ def resources(text: str) -> dict[str, float | None]:
 
 
 def count(text: str) -> float | None:
-    """A finite number, also `2K` (2048)."""
+    """A number below 2^64, also `2K` (2048)."""
     match = _COUNT.fullmatch(text.strip())
     found = math.inf if match is None else float(match[1]) * (1024.0 * _FACTOR[match[2]] if match[2] else 1.0)
-    return found if math.isfinite(found) else None
+    return found if found < MOST_64 else None
 
 
 def megabytes(text: str) -> float | None:
     """`32000M`, `125G`, `62.50Gn` (a node) or `4000Mc` (a CPU) in MB; without a letter MB."""
     match = _SIZE.fullmatch(text.strip())
     found = math.inf if match is None else float(match[1]) * _FACTOR[match[2]]
-    return found if math.isfinite(found) else None
+    return found if found < MOST_64 else None
 
 
 def gres(text: str) -> dict[str, int] | None:
@@ -144,6 +146,8 @@ def gres(text: str) -> dict[str, int] | None:
     for part in re.sub(r"\([^)]*\)", "", given(text) or "").split(","):
         words = part.strip().removeprefix("gres/").removeprefix("gres:").replace("=", ":").split(":")
         kind = words[0].lower()
+        if part and not kind[:1].isalpha():
+            return None
         if kind not in ("gpu", "shard"):
             continue
         number = count(words[-1]) if len(words) > 1 else 1.0

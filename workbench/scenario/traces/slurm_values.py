@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 
-from workbench.scenario.traces.slurm_text import resources, seconds
+from workbench.scenario.traces.slurm_text import MOST_64, resources, seconds
 from workbench.scenario.traces.trace_file import number
 
 AWAY = frozenset(
@@ -63,7 +63,7 @@ IGNORED = {
         ),
         *("PrioritySiteFactorPlugin", "PriorityUsageResetPeriod", "SelectType", "SuspendProgram", "TopologyPlugin"),
     ),
-    "partition": ("ExclusiveUser", "LLN", "MaxCPUsPerNode", "OverSubscribe", "PreemptMode", "State"),
+    "partition": ("ExclusiveUser", "LLN", "MaxCPUsPerNode", "MaxNodes", "OverSubscribe", "PreemptMode", "State"),
     "qos": ("GrpTRESMins", "GrpWall", "LimitFactor", "MaxTRESMins", "Preempt", "UsageThres"),
     "account": ("GrpTRESMins", "GrpWall", "MaxTRESMins", "Partition"),
     "user": ("GrpTRESMins", "GrpWall", "MaxTRESMins", "Partition"),
@@ -76,13 +76,18 @@ QOS_FLAGS = frozenset(
     ]
 )
 """Flags of a QOS that it goes by, or that change nothing of who starts when."""
-RESERVATION_FLAGS = ("HOURLY", "DAILY", "WEEKLY", "WEEKDAY", "WEEKEND", "FLEX", "MAGNETIC", "TIME_FLOAT", "REPLACE")
-"""Flags that change who starts when, and that it does not go by: of a reservation the printed time counts."""
+RESERVATION_FLAGS = frozenset(
+    [
+        *("", "MAINT", "OVERLAP", "IGNORE_JOBS", "SPEC_NODES", "ALL_NODES", "ANY_NODES", "PART_NODES", "STATIC"),
+        *("FIRST_CORES", "NO_HOLD_JOBS_AFTER_END"),
+    ]
+)
+"""Those of a reservation; of others the printed time and nodes count."""
 CHANGES_NOTHING = frozenset(
     ["", "no", "none", "off", "up", "unlimited", "cons_tres", "cons_res", "default", "exclusive", "n/a"]
 )
 """What they say (the last word of `preempt/none`) where that makes no difference."""
-MOST_16, MOST_32, MOST_64 = 2.0**16 - 3, 2.0**32 - 3, 2.0**64
+MOST_16, MOST_32 = 2.0**16 - 3, 2.0**32 - 3
 """The largest numbers of so many bits (beyond stand Slurm's words for none and infinity)."""
 DAYS_30 = 30 * 86400.0
 PARAMETERS: dict[str, tuple[float, float]] = {
@@ -119,7 +124,7 @@ COUNTS = (
 )
 RANGES: dict[str, tuple[float, float]] = {
     **PARAMETERS,
-    **dict.fromkeys(COUNTS, (0, MOST_32)),
+    **dict.fromkeys((*COUNTS, "MaxNodes", "MinNodes"), (0, MOST_32)),
     **dict.fromkeys(("PriorityTier", "PriorityJobFactor"), (0, MOST_16)),
     "FairShareDampeningFactor": (1, MOST_16),
 }
@@ -134,6 +139,7 @@ WORDS = {
     "PriorityFavorSmall": ("yes", "no", "1", "0", "true", "false", "up", "down"),
     "Share": ("parent",),
     "RawShares": ("parent",),
+    **dict.fromkeys(("MaxNodes", "MinNodes"), ("unlimited", "infinite")),
 }
 """Words that a setting may be, or (AccountingStorageEnforce) several of them."""
 SPAN = "minutes or [days-]hours:minutes:seconds"
@@ -146,9 +152,9 @@ def is_away(state: str) -> bool | None:
 
 
 def whole(text: str) -> float | None:
-    """A whole number from 0, None for anything else."""
+    """A whole number of 32 bits from 0, None for anything else."""
     found = number(text)
-    return found if found is not None and found.is_integer() and found >= 0 else None
+    return found if found is not None and found.is_integer() and 0 <= found <= MOST_32 else None
 
 
 def takes(name: str) -> str:
@@ -164,17 +170,21 @@ def takes(name: str) -> str:
 def readable(name: str, text: str) -> bool:
     """Whether Slurm takes a value (not `PriorityWeightAge=banana`, `GrpTRES=gres/gpu=-3`, `bf_window=0`)."""
     found = number(text)
-    if name in WORDS and found is None:
+    if name in WORDS and (found is None or name not in RANGES):
         return all(word.strip().lower() in WORDS[name] for word in text.split(","))
     if name in SPANS:
         span_s = seconds(text) if found is None else 60.0 * found
-        return span_s is not None and span_s >= SPANS[name] and (span_s < math.inf or not SPANS[name])
+        return (
+            span_s is not None
+            and SPANS[name] <= span_s
+            and (span_s < 60 * MOST_32 or (span_s == math.inf and not SPANS[name]))
+        )
     if "TRES" in name and name != "TRESBillingWeights":
-        return all(value is not None and value < MOST_64 for value in resources(text).values())
+        return None not in resources(text).values()
     if name in RANGES:
         low, high = RANGES[name]
         return found is not None and found.is_integer() and (low <= found <= high or (name in OFF and found == -1))
-    return name not in AMOUNTS or (found is not None and found >= 0)
+    return name not in AMOUNTS or (found is not None and 0 <= found < MOST_64)
 
 
 def parameters(parts: Iterable[str]) -> Iterator[tuple[str, str, float | None]]:
