@@ -320,7 +320,10 @@ def test_outlines_of_another_cluster_stand_at_their_nodes() -> None:
     more = Cluster(accelerators=scenario.cluster.accelerators, nodes=(fast.model_copy(update={"count": 2}), slow))
     before, after = (simulate(each, "gavel.max_min_fairness") for each in (scenario, scenario.replace(cluster=more)))
     drawn = run_gantt(before, by="slot")
-    outlined = run_gantt(after, by="slot", before=drawn).data["before"]
+    against = run_gantt(after, by="slot", before=drawn)
+    outlined = against.data["before"]
+    sizes = [re.findall(r'font-size="(\d+)px"[^>]* stroke=', to_svg(each)) for each in (drawn, against)]
+    assert set(sizes[0]) == {"0"} and "14" in sizes[1], "over outlines a name stands on its bar's colour"
     old = drawn.data["bars"].query("kind == 'run'")
     assert set(outlined["y0"]) == {0.06, 1.06, 4.06} and (outlined["y1"] <= 5).all()
     k80 = old[old["accelerator"] == "k80"]

@@ -52,8 +52,8 @@ def test_type_is_large_enough_for_a_lecture_hall() -> None:
 
 
 def test_series_differ_in_colour_and_in_pattern() -> None:
-    colours, dashes = theme.series_look(["a", "b", "c", "d"])
-    assert len(set(colours)) == 4 and len({tuple(dash) for dash in dashes}) == 4
+    colours, dashes = theme.series_look(["a", "b", "c", "d", "e"])
+    assert len(set(colours)) == 5 and len({tuple(dash) for dash in dashes}) == 5
 
 
 def test_no_series_has_the_colour_of_a_job_or_a_type() -> None:

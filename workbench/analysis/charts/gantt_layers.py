@@ -90,7 +90,7 @@ def layers(frame: Frame, margin: Margin | None, left_px: float) -> Sequence[Laye
         _bars(frame),
         *_before(frame),
         _lines(frame),
-        _bar_labels(frame),
+        *_bar_labels(frame),
         *_marks(frame),
         lit_rounds(frame.unit.seconds),
         playhead(frame.unit.seconds),
@@ -282,30 +282,38 @@ def _lines(frame: Frame) -> Layer:
     )
 
 
-def _bar_labels(frame: Frame) -> Layer:
-    """The job's name inside its bar, where it fits at the present width and zoom."""
+def _bar_labels(frame: Frame) -> list[Layer]:
+    """The job's name inside its bar, where it fits at the present width and zoom; over outlines on the bar's colour."""
     left, right = f"max(0, {LEFT})", f"min(width, {RIGHT})"
     top, bottom = "max(0, scale('y', datum.y0))", "min(height, scale('y', datum.y1))"
     high = f"(datum.y1 - datum.y0) * {ROW_PX}"
     size = f"({high} >= {theme.LABEL_PX + 3} ? {theme.LABEL_PX} : {high} >= {theme.SMALL_PX} ? 11 : {LEAST_LABEL_PX})"
     fits = f"{high} >= {LEAST_LABEL_PX} && {right} - {left} >= datum.em * {size} + 6"
-    return (
-        _shown_bars(frame)
-        .transform_filter("datum.label")
-        .mark_text(
-            clip=True,
-            align="center",
-            baseline="middle",
-            fontSize=alt.ExprRef(f"{fits} ? {size} : 0"),
-            cursor="pointer",
+
+    def text(shown: str, colour: Any, **more: Any) -> Layer:
+        return (
+            _shown_bars(frame)
+            .transform_filter("datum.label")
+            .mark_text(
+                clip=True,
+                align="center",
+                baseline="middle",
+                fontSize=alt.ExprRef(f"{shown} ? {size} : 0"),
+                cursor="pointer",
+                **more,
+            )
+            .encode(
+                text=alt.Text("label:N"),
+                x=_expr(f"({left} + {right}) / 2"),
+                y=_expr(f"({top} + {bottom}) / 2 + 0.5"),
+                **colour,
+            )
         )
-        .encode(
-            text=alt.Text("label:N"),
-            x=_expr(f"({left} + {right}) / 2"),
-            y=_expr(f"({top} + {bottom}) / 2 + 0.5"),
-            color=alt.condition(SELECTED, alt.Color("ink:N", scale=None, legend=None), alt.value(theme.MUTED)),
-        )
-    )
+
+    own = alt.Stroke("fill:N", scale=None, legend=None)
+    ink = alt.condition(SELECTED, alt.Color("ink:N", scale=None, legend=None), alt.value(theme.MUTED))
+    halo = text(f"length(data('before')) && ({SELECTED}) && {fits}", {"stroke": own}, strokeWidth=4, strokeJoin="round")
+    return [halo, text(fits, {"color": ink})]
 
 
 def _marks(frame: Frame) -> list[Layer]:

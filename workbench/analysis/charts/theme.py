@@ -42,8 +42,8 @@ OFTEN = ("v100", "p100", "k80", "t4", "a100")
 SERIES_PALETTE = ("#8a3fc4", "#7f4a12", "#d6187f", INK, "#a583de", "#5d6b14", "#7d838c")
 """For series (schedulers, runs, measures): a set of their own (ours), so that none is taken for a job or a type."""
 
-DASHES = ((1, 0), (7, 3), (2, 3), (9, 3, 2, 3))
-"""Line patterns, the second channel of series."""
+DASHES = ((1, 0), (7, 3), (2, 3), (9, 3, 2, 3), (16, 4))
+"""Line patterns, the second channel of series: as many as are mostly compared."""
 
 SHARE_SCHEME = ("#f7fbff", "#c6dbef", "#6baed6", "#2171b5", "#08306b")
 """One hue from light to dark, for shares from 0 to 1."""
