@@ -16,6 +16,7 @@ from tests.simulation.support import make
 from workbench.analysis import chain as module
 from workbench.analysis import decided_anew
 from workbench.analysis.chain import Chain
+from workbench.analysis.one_decision import one_decision
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority import PolicyAnswer, picking
 from workbench.scheduling.decision import Shares
@@ -489,3 +490,10 @@ def test_who_waits_beside_a_free_gpu_with_room_for_it_is_told_with_the_reason(mo
         each = iter(whys)
         monkeypatch.setattr(module, "_why_not", lambda slot, name, _, each=each: f"{name} waits: {next(each)}")
         assert workbench.chain(run, "node-1/2", at=4000, again=False).summary.endswith(end), "as the one right before"
+
+
+def test_in_a_decision_who_waits_has_the_reason_that_was_given_last() -> None:
+    """Reasons are recorded where they change; one for waiting is not told of who has GPUs now."""
+    turns = next(each for each in one_decision(workbench.simulate("preset:hops_example", "hops"), 1082.8).links
+                 if each.step == "turns")  # fmt: skip
+    assert "images gets slow-0 x 2; " in turns.text and "language waits (it could be chosen, but " in turns.text

@@ -10,6 +10,7 @@ import ipywidgets as w
 
 from widgets.editors.knob_panel import KnobPanel
 from widgets.editors.scheduler_choice import short_titles
+from widgets.parts.button import button
 from workbench.base.errors import InputError
 from workbench.scheduling.contract import Scheduler
 from workbench.session.registry import find_scheduler, schedulers
@@ -24,9 +25,7 @@ class SchedulerList:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
         self._rows: list[_Row] = []
-        self._add = w.Button(description="Add a scheduler", icon="plus", layout=w.Layout(width="auto"))
-        self._add.add_class("wb-add-scheduler")
-        self._add.on_click(lambda _: self._on_add())
+        self._add = button("Add a scheduler", "add-scheduler", self._on_add, icon="plus")
         self._list = w.VBox()
         self.box = w.VBox([self._list, self._add])
         self.box.add_class("wb-schedulers")
@@ -88,9 +87,8 @@ class _Row:
         )
         self.knobs.add_class("wb-row-knobs")
         self.knobs.observe(lambda _: self._open(), "value")
-        remove = w.Button(icon="times", layout=w.Layout(width="2.6em", flex="0 0 auto"), tooltip="Take it off the list")
-        remove.add_class("wb-remove-scheduler")
-        remove.on_click(lambda _: removed(self))
+        remove = button("", "remove-scheduler", lambda: removed(self), "Take it off the list", icon="times")
+        remove.layout = {"width": "2.6em", "flex": "0 0 auto"}
         self._said = w.HTML()
         self._held = w.VBox(layout=w.Layout(padding="0 0 6px 12px", display="none"))
         row = w.HBox([self.choice, self.knobs, remove], layout=w.Layout(overflow="hidden"))

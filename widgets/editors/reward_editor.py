@@ -12,6 +12,7 @@ import ipywidgets as w
 import traitlets
 
 from widgets.parts.assets import Scripted, program, style
+from widgets.parts.button import button
 from workbench.base.units import format_duration
 from workbench.scenario.rewards import HIGHEST, LOWEST, Steps, soft, strict
 from workbench.scenario.scenario import Scenario
@@ -96,9 +97,9 @@ class RewardEditor:
         return [_button(text, tip.format(text[4:]), partial(self._reshape_all, shape)) for text, shape in made.items()]
 
     def _step(self, text: str, icon: str, act: Callable[[], None]) -> w.Button:
-        button = _button(text, f"{text} at the end of this job's reward", act)
-        button.icon = icon
-        return button
+        made = _button(text, f"{text} at the end of this job's reward", act)
+        made.icon = icon
+        return made
 
     # Showing ---------------------------------------------------------------------------------------------------------
 
@@ -214,7 +215,4 @@ def _verdict(verdict: str, reason: str) -> str:
 
 
 def _button(text: str, tooltip: str, act: Callable[[], None]) -> w.Button:
-    button = w.Button(description=text, tooltip=tooltip, layout=w.Layout(width="auto"))
-    button.on_click(lambda _: act())
-    button.add_class("wb-" + text.lower().replace(" ", "-"))
-    return button
+    return button(text, text.lower().replace(" ", "-"), act, tooltip)

@@ -10,6 +10,7 @@ from typing import Any
 
 import ipywidgets as w
 
+from widgets.parts.button import button
 from widgets.parts.files import LARGEST, MOST_BYTES, Download, Upload, on_dashboard
 from widgets.parts.status_line import StatusLine
 from workbench.base.errors import InputError, WorkbenchError
@@ -40,14 +41,10 @@ class ScenarioFile:
         self.name = w.Text(value=FILE, tooltip="Name of the file to save to")
         self.name.layout = w.Layout(width="auto", flex="1 1 7em", min_width="7em", max_width="11em")
         self.name.add_class("wb-file")
-        self.save_button = w.Button(description="Save", icon="save", layout=w.Layout(width="auto"))
-        self.save_button.tooltip = "Save scenario, scheduler and knobs to this file"
-        self.save_button.add_class("wb-save")
-        self.save_button.on_click(lambda _: self.save())
-        self.replace_button = w.Button(description="Replace", icon="exclamation-triangle", button_style="warning")
-        self.replace_button.layout = w.Layout(width="8em", display="none")
-        self.replace_button.add_class("wb-replace")
-        self.replace_button.on_click(lambda _: self.replace())
+        hint = "Save scenario, scheduler and knobs to this file"
+        self.save_button = button("Save", "save", self.save, hint, icon="save")
+        self.replace_button = button("Replace", "replace", self.replace, icon="exclamation-triangle")
+        self.replace_button.button_style, self.replace_button.layout = "warning", {"width": "8em", "display": "none"}
         hint = f"Open a scenario file, up to {LARGEST}"
         self.upload = Upload("Load", hint, self.load, self._refused, expected=INSTEAD, accept=".json")
         self.upload.add_class("wb-upload")

@@ -9,6 +9,7 @@ from typing import Any
 import ipywidgets as w
 
 from widgets.editors.reward_editor import Rewards
+from widgets.parts.button import button
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
 from widgets.work.study_request import StudyRequest
@@ -39,10 +40,11 @@ class AdmissionPage:
         self._run: Run | None = None
         self._found: Mapping[str, Any] | None = None
         self._shown: tuple[int, str] | None = None
-        self._accept = w.Button(description="Set the earliest deadline", icon="check", layout=w.Layout(width="auto"))
-        self._accept.add_class("wb-admission-accept")
-        self._accept.tooltip = "Move this job's deadlines so that the last one is the earliest that would be accepted"
-        self._accept.on_click(lambda _: self._set_deadline())
+        text, hint = (
+            "Set the earliest deadline",
+            "Move this job's deadlines so far that they would be accepted",
+        )
+        self._accept = button(text, "admission-accept", self._set_deadline, hint, icon="check")
         self._said, self._verdict = StatusLine(), w.HTML()
         self._verdict.add_class("wb-verdict")
         self._verdict.add_class("wb-admission-told")

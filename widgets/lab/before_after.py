@@ -13,6 +13,7 @@ import pandas as pd
 
 from widgets.editors.knob_panel import said
 from widgets.lab.highlight import Highlight
+from widgets.parts.button import button
 from widgets.parts.html_table import html_table
 from workbench.analysis import metrics
 from workbench.analysis.metrics import Summary
@@ -72,9 +73,8 @@ class BeforeAfter:
         self.pin.tooltip = "Compare with this run until it is let go, not with the run before"
         self.pin.add_class("wb-pin")
         self.pin.observe(lambda change: self._on_pin(change["new"]), "value")
-        self.alone = w.Button(icon="times", tooltip=ALONE, layout={"width": "auto", "display": "none"})
-        self.alone.add_class("wb-alone")
-        self.alone.on_click(lambda _: self._show_alone())
+        self.alone = button("", "alone", self._show_alone, ALONE, icon="times")
+        self.alone.layout.display = "none"
         self.line = (self.pin, self.alone, self.said)
 
     @property

@@ -13,6 +13,7 @@ from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import jsonable
 from widgets.lab.highlight import About
 from widgets.lab.reasons import DECISION, Reasons, has_rows
+from widgets.parts.button import button
 from widgets.parts.status_line import StatusLine
 from widgets.work.thread import aside
 from widgets.work.workplace import Message, Workplace
@@ -350,25 +351,23 @@ class OtherwiseRow:
         self._asked: CounterfactualQuestion | None = None
         self._heading = ""
         self._number = 0
-        self._faster = _button("", "faster", self.ask_faster)
-        self._now = _button("", "now", self.ask_now)
-        self._alone = _button("Without the other jobs?", "alone", lambda: self.ask(None))
-        self._more = _button("With one more node?", "more", lambda: self.ask(self._kind.value))
-        self._more.tooltip = "Of as many GPUs as the job asks for, from the time above on; simulated again"
-        self._alone.tooltip = "Simulated again, with this job only"
+        self._faster = button("", "explain-faster", self.ask_faster)
+        self._now = button("", "explain-now", self.ask_now)
+        hint = "Simulated again, with this job only"
+        self._alone = button("Without the other jobs?", "explain-alone", lambda: self.ask(None), hint)
+        hint = "Of as many GPUs as the job asks for, from the time above on; simulated again"
+        self._more = button("With one more node?", "explain-more", lambda: self.ask(self._kind.value), hint)
         self._kind = w.Dropdown(layout=w.Layout(width="7em"), tooltip="Type of the node's GPUs")
         self._kind.add_class("wb-explain-kind")
-        self._cancel = w.Button(description="Cancel", icon="stop", disabled=True, layout=w.Layout(width="6.5em"))
-        self._cancel.add_class("wb-explain-stop")
-        self._cancel.on_click(lambda _: self.cancel())
+        self._cancel = button("Cancel", "explain-stop", self.cancel, icon="stop", disabled=True)
         self._said, self._answer = StatusLine(), w.HTML()
         self._answer.add_class("wb-verdict")
         self._answer.add_class("wb-explain-otherwise")
         self.asks = (self._faster, self._now)
         self.again = w.HBox([self._alone, self._kind, self._more, self._cancel])
         self.again.add_class("wb-tools")
-        self._try_it = _button("", "try", lambda: self._weighed(*self._weight))
-        self._try_it.tooltip = "Sets the weight in the table of jobs, for the whole run; Undo takes it back"
+        hint = "Sets the weight in the table of jobs, for the whole run; Undo takes it back"
+        self._try_it = button("", "explain-try", lambda: self._weighed(*self._weight), hint)
         self._try_it.layout.display = "none"
         self.told = w.VBox([self._said, self._answer, self._try_it])
 
@@ -524,8 +523,8 @@ class OtherwiseRow:
             self._say("bad", refusal(message["error"]))
 
     def _wait(self, busy: bool) -> None:
-        for button in (self._faster, self._now, self._alone, self._more):
-            button.disabled = busy
+        for each in (self._faster, self._now, self._alone, self._more):
+            each.disabled = busy
         self._cancel.disabled = True
 
     def _refuse(self, error: InputError | ValueError) -> None:
@@ -535,10 +534,3 @@ class OtherwiseRow:
     def _say(self, tone: str, text: str) -> None:
         with self._said.hold_sync():
             self._said.tone, self._said.text = tone, text
-
-
-def _button(text: str, name: str, act: Callable[[], None]) -> w.Button:
-    found = w.Button(description=text, layout=w.Layout(width="auto"))
-    found.add_class(f"wb-explain-{name}")
-    found.on_click(lambda _: act())
-    return found

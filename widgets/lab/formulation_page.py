@@ -23,6 +23,7 @@ from widgets.lab.highlight import About
 from widgets.lab.results import drawings
 from widgets.lab.rows_panel import Light, RowsPanel
 from widgets.lab.words import MEANT, OF_ALL, hinted, told
+from widgets.parts.button import button
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.html_table import as_read, html_table
 from widgets.parts.picture import Picture
@@ -69,10 +70,8 @@ class FormulationPage:
         self._route, self._steps, self._found, self._states = w.HTML(), w.HTML(), w.HTML(), w.HTML()
         self._exact_of: object = None
         self._solved: SolvedStatement | None = None
-        self._exact = w.Button(description="Solve the exact problem", layout={"width": "16em"})
-        self._exact.tooltip = f"The problem that the algorithm is for, of all jobs; at most {TIME_LIMIT_S:g} s"
-        self._exact.add_class("wb-exact")
-        self._exact.on_click(lambda _: solve())
+        hint = f"The problem that the algorithm is for, of all jobs; at most {TIME_LIMIT_S:g} s"
+        self._exact = button("Solve the exact problem", "exact", solve, hint, layout={"width": "16em"})
         self._found.add_class("wb-exact-found")
         self._which = w.Dropdown(description="Formulation", style={"description_width": "7em"})
         self._which.layout.display, self._which.layout.width = "none", "97%"

@@ -20,6 +20,7 @@ from widgets.lab.explain_page import ExplainPage
 from widgets.lab.highlight import About, Highlight
 from widgets.lab.run_table import RunTable
 from widgets.lab.trials import Trials
+from widgets.parts.button import button
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.lazy_widgets import unseen
 from widgets.parts.one_in_sight import OneInSight
@@ -189,9 +190,8 @@ class Results:
         self._tools.add_class("wb-tools")
         picture = w.VBox([self._gantt.picture])
         picture.add_class("wb-picture")
-        self._shaded = w.Button(icon="times", tooltip="Let it go", layout={"width": "auto", "display": "none"})
-        self._shaded.add_class("wb-shaded")
-        self._shaded.on_click(lambda _: self._let_go())
+        self._shaded = button("", "shaded", self._let_go, "Let it go", icon="times")
+        self._shaded.layout.display = "none"
         self._key.add_class("wb-key")
         said = w.HBox([*self.compared.line, self._shaded, self._note, self._key, self._job])
         said.add_class("wb-said")

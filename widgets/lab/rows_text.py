@@ -173,9 +173,7 @@ def notes(found: FoundRows) -> str:
     texts = [f"<p class='wb-note'>{html.escape(note[0].upper() + note[1:])}.</p>" for note in said]
     if known := numbered(found.statement.model):
         lines = "".join(f"<br><code>{html.escape(name)}</code> {html.escape(of)}" for name, of in known.items())
-        summary = (
-            f"<summary>What each {html.escape(next(iter(known)).partition('[')[0])} with a number stands for</summary>"
-        )
+        summary = f"<summary>What each {html.escape(next(iter(known)).partition('[')[0])} is</summary>"
         texts.append(f"<details class='wb-note'{' open' * (len(known) <= MOST_OPEN)}>{summary}{lines}</details>")
     return "".join(texts)
 

@@ -19,6 +19,7 @@ from widgets.editors.mistakes import what_is_wrong
 from widgets.editors.scenario_file import FILE, ScenarioFile
 from widgets.editors.scenario_tables import Editors
 from widgets.editors.setting_history import AnySetting, QuietControls, SettingHistory
+from widgets.parts.button import button
 from widgets.parts.lazy_widgets import unseen
 from widgets.parts.presenter import Panel, Presenter
 from widgets.parts.status_line import StatusLine
@@ -342,10 +343,7 @@ def _open(pages: w.Tab, number: int | None) -> None:
 
 def _tool(text: str, icon: str, tooltip: str, act: Callable[[], None]) -> Any:
     """A button of the line at the top."""
-    button = w.Button(description=text, icon=icon, tooltip=tooltip, layout=w.Layout(width="auto"))
-    button.on_click(lambda _: act())
-    button.add_class(f"wb-{text.lower()}")
-    return button
+    return button(text, text.lower(), act, tooltip, icon=icon)
 
 
 TONES = {"invalid": "bad", "failed": "bad", "ready": "note", "edited": "note"}

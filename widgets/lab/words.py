@@ -78,8 +78,8 @@ MEANT: Mapping[str, str] = {
     "spot": "On GPUs that guaranteed leases leave over",
     "(ours)": "Not in the paper: added here",
     "erratum": "The paper prints this otherwise, by mistake: what is put right is told below the equations",
-    "payoff": "What a job, or one more copy of it, is worth by its utility, less the prices of its GPUs",
-    "payoffs": "What jobs, or copies of them, are worth by their utility, less the prices of their GPUs",
+    "payoff": "What a job, or one more copy of it, is worth: utility less price of its GPUs, or by knob Payoff",
+    "payoffs": "What jobs, or copies of them, are worth: utility less price of their GPUs, or by knob Payoff",
     "last round steps": "Steps of training (iterations) that its copies did together in the last round that they had",
     "utility": "What it is worth that a job is done by some time, as the knob of that name says; with neg_jct rounds "
     "from its end to a horizon, which the exact problem may have nearer",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import ipywidgets as w
 
+from widgets.parts.button import button
 from widgets.parts.files import Download, on_dashboard
 from widgets.parts.html_table import html_table
 from widgets.parts.picture import Picture
@@ -59,10 +60,8 @@ class ChartPage:
         self._numbers.observe(lambda _: self._show_numbers(), "value")
         self._format = w.Dropdown(options=FORMATS, layout=w.Layout(width="5em"), tooltip="Format of the file")
         self._format.add_class("wb-format")
-        export = w.Button(icon="download", description=f"Export {self._name}", layout=w.Layout(width="auto"))
-        export.tooltip = f"Write {self._name} to a file{'' if on_dashboard() else ' beside the notebook'}"
-        export.add_class("wb-export")
-        export.on_click(lambda _: self.export())
+        hint = f"Write {self._name} to a file{'' if on_dashboard() else ' beside the notebook'}"
+        export = button(f"Export {self._name}", "export", self.export, hint, icon="download")
         self._download = Download() if on_dashboard() else None
         hidden = [self._download] if self._download is not None else []
         row = w.HBox([self._numbers, self._format, export, self._said, *hidden])

@@ -10,6 +10,7 @@ from typing import Any
 import ipywidgets as w
 import pandas as pd
 
+from widgets.parts.button import button
 from widgets.parts.html_table import html_table
 from widgets.parts.status_line import StatusLine
 from widgets.work.page_request import PageRequest
@@ -36,13 +37,10 @@ class BuyingPage:
         options = [(found.title, found.name) for found in formulations() if found.values_gpus]
         self.formulation = w.Dropdown(options=options, description="For", style={"description_width": "2.5em"})
         self.formulation.add_class("wb-buy-for")
-        self.go = w.Button(description="Work out", icon="calculator", button_style="primary")
-        self.go.tooltip = "Solve, and once more for each type with one GPU more"
-        self.go.add_class("wb-buy")
-        self.go.on_click(lambda _: self.work_out())
-        self.stop = w.Button(description="Cancel", icon="stop", disabled=True, tooltip="Stop working it out")
-        self.stop.add_class("wb-buy-cancel")
-        self.stop.on_click(lambda _: self._request.cancel())
+        hint = "Solve, and once more for each type with one GPU more"
+        self.go = button("Work out", "buy", self.work_out, hint, icon="calculator", button_style="primary", layout={})
+        stop, hint = self._request.cancel, "Stop working it out"
+        self.stop = button("Cancel", "buy-cancel", stop, hint, icon="stop", disabled=True, layout={})
         self.said = StatusLine()
         self.said.add_class("wb-buy-said")
         self._table = w.HTML()

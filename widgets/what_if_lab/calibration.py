@@ -9,6 +9,7 @@ from typing import Any
 import ipywidgets as w
 import pandas as pd
 
+from widgets.parts.button import button
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.html_table import html_table
 from widgets.parts.status_line import StatusLine
@@ -41,14 +42,10 @@ class CalibrationPage:
         self._scenario, self._today, self._calibrated = scenario, today, calibrated
         self.found: Calibration | None = None
         self._request = PageRequest(self._hear)
-        self.go = w.Button(description="Calibrate", icon="balance-scale", layout=w.Layout(width="auto"))
-        self.go.tooltip = "Run the log as it was, and hold the waits against the recorded ones"
-        self.go.add_class("wb-calibrate")
-        self.go.on_click(lambda _: self.work_out())
-        self.stop = w.Button(description="Cancel", icon="stop", disabled=True, tooltip="Stop calibrating")
-        self.stop.layout = w.Layout(width="auto")
-        self.stop.add_class("wb-calibrate-cancel")
-        self.stop.on_click(lambda _: self._request.cancel())
+        hint = "Run the log as it was, and hold the waits against the recorded ones"
+        self.go = button("Calibrate", "calibrate", self.work_out, hint, icon="balance-scale")
+        stop, hint = self._request.cancel, "Stop calibrating"
+        self.stop = button("Cancel", "calibrate-cancel", stop, hint, icon="stop", disabled=True)
         self.said = StatusLine()
         self.said.add_class("wb-calibrated")
         row = w.HBox([self.go, self.stop])

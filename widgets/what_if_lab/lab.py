@@ -18,6 +18,7 @@ from widgets.lab.results import PAGES
 from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
 from widgets.lab.vary_page import VaryPage
 from widgets.lab.words import about, noted
+from widgets.parts.button import button
 from widgets.parts.files import Download
 from widgets.parts.lazy_widgets import lazy, unseen
 from widgets.parts.presenter import Panel
@@ -116,10 +117,8 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self._bootstrap.add_class("wb-differ-in")
         for control in (self._pairs, self._bootstrap):
             control.observe(lambda _: self._on_change(), "value")
-        self._report = w.Button(description="Report", icon="file-text-o", disabled=True, layout=w.Layout(width="auto"))
-        self._report.tooltip = "The answer as one page to mail: an HTML file that needs nothing else"
-        self._report.add_class("wb-report")
-        self._report.on_click(lambda _: self.report())
+        hint = "The answer as one page to mail: an HTML file that needs nothing else"
+        self._report = button("Report", "report", self.report, hint, icon="file-text-o", disabled=True)
         self._download = Download()
         self._pages = AnswerPages()
         self._led = False  # whether calibration opened the page that is open

@@ -9,6 +9,7 @@ from typing import Any
 
 import ipywidgets as w
 
+from widgets.parts.button import button
 from widgets.parts.files import LARGEST, MOST_BYTES, Upload
 from widgets.parts.status_line import StatusLine
 from widgets.work.page_request import PageRequest
@@ -61,10 +62,9 @@ class TraceChoice:
         self.sample.tooltip = "How many jobs to keep, drawn with seed 0; empty: all"
         hint = "The file of throughputs that belongs to the trace, where its format has one"
         self.throughputs = self._button("Throughputs", hint, self._on_throughputs)
-        self.stop = w.Button(description="Cancel", icon="stop", tooltip="Stop reading the file")
-        self.stop.layout = w.Layout(width="7em", flex="0 0 auto", display="none")
-        self.stop.add_class("wb-trace-cancel")
-        self.stop.on_click(lambda _: self._reading.cancel())
+        stop, hint = lambda: self._reading.cancel(), "Stop reading the file"
+        self.stop = button("Cancel", "trace-cancel", stop, hint, icon="stop")
+        self.stop.layout = {"width": "7em", "flex": "0 0 auto", "display": "none"}
         self.said = StatusLine()
         self.said.add_class("wb-trace-said")
         rows = [w.HBox([self.format, self.upload]), w.HBox([self.sample, self.throughputs])]

@@ -90,7 +90,7 @@ class ExactAnswer:
         if apart <= 1e-9 * max(1.0, abs(self.bound)):
             return "no less" if self.sense == "max" else "no more"
         part = "" if self.gap is None else f" ({100 * self.gap:.2f} %)"
-        return f"{short_number(apart, 6)}{unit}{part} {'less' if self.sense == 'max' else 'more'}"
+        return f"{short_number(apart)}{unit}{part} {'less' if self.sense == 'max' else 'more'}"
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for the command line."""

@@ -73,8 +73,9 @@ def one_decision(run: Run, at: float) -> OneDecision:
 
 def _turns(run: Run, number: int, jobs: Mapping[str, JobAtTime], names: list[str]) -> str:
     """What each job got, and the scheduler's reason where it gave one."""
-    said = run.reasons[run.reasons["decision"] == number].drop_duplicates("job", keep="last")
-    reasons = dict(zip(said["job"], said["text"], strict=True))
+    said = run.reasons[run.reasons["decision"] <= number].drop_duplicates("job", keep="last").set_index("job")
+    waits = [name for name in names if not jobs[name].held]  # of whom a reason stays until it changes
+    reasons = said["text"][(said["decision"] == number) | said.index.isin(waits)].to_dict()
     told = []
     for name in names[:MOST_TOLD]:
         held = listed(f"{node} x {gpus}" for node, gpus in jobs[name].held.items())

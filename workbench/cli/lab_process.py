@@ -162,7 +162,9 @@ def _exact(request: Mapping[str, Any]) -> dict[str, Any]:
     scenario = Scenario.from_dict(request["scenario"], "lab")
     found = exact(scenario, request["scheduler"], request["knobs"], time_limit_s=request["time_limit_s"])
     title = f"\u201c{find_formulation(found.formulation).title}\u201d"
-    return replace(found, scheduler=find_scheduler(found.scheduler).title, formulation=title).as_json()
+    return replace(
+        found, scheduler=find_scheduler(found.scheduler).title.partition(":")[0], formulation=title
+    ).as_json()
 
 
 def _marginal(request: Mapping[str, Any]) -> dict[str, Any]:

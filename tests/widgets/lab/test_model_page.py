@@ -44,7 +44,7 @@ def test_a_decision_of_an_algorithm_is_told_job_by_job_in_its_order() -> None:
     assert "Decided at 0 s" in page
     prices = re.sub(r"<[^>]*>", "", page)
     assert "Price of v100 14.5" in prices and "utility per GPU and round" in prices, "they are of no single job"
-    assert re.search("title='What a job, or one more copy of it, is worth [^']*'>Payoff<", page)
+    assert re.search("title='What a job, or one more copy of it, is worth: [^']*'>Payoff<", page)
     assert "Decided at 12 min" in steps(run, 720.0)
     assert re.findall("'wb-lit'><td[^>]*>J2", steps(run, 700.0, "J2")), "of whom the page is"
     assert "wb-lit" not in steps(run, 700.0, ("gpu", "v100-0/0"))

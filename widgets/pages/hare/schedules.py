@@ -11,6 +11,7 @@ import ipywidgets as w
 from widgets.editors.mistakes import what_is_wrong
 from widgets.lab.results import drawings
 from widgets.lab.side_page import Host, two_columns
+from widgets.parts.button import button
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.edit_table import EditColumn, EditTable, TableRow
 from widgets.parts.playback import Playback
@@ -119,9 +120,7 @@ class FigureOnePage:
         self.table = EditTable(columns, self._reconstructed(), changed=lambda _: self.opened(), max_rows=3)
         self.table.caption = "Seconds of one task"
         self.table.add_class("wb-fixed-rows")
-        again = w.Button(description="Reconstructed times", icon="refresh", layout=w.Layout(width="auto"))
-        again.add_class("wb-again")
-        again.on_click(lambda _: self._reset())
+        again = button("Reconstructed times", "again", self._reset, icon="refresh")
         self.gantts = Gantts(3, "figure1")
         text = w.HTML(
             "<p class='wb-note'>J1 and J2 have one round, J3 has two; a round is two tasks. The paper draws the three "

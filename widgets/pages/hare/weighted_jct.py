@@ -12,6 +12,7 @@ from widgets.lab.results import drawings
 from widgets.lab.side_page import Host, two_columns
 from widgets.pages.hare.bounds import claim_text
 from widgets.pages.hare.schedules import SLIDER, tools_of
+from widgets.parts.button import button
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.playback import Playback
 from widgets.parts.status_line import StatusLine
@@ -99,15 +100,11 @@ class WeightedJctPage:
             control.layout.width = "97%"
             control.add_class(f"wb-what-{name}")
             control.observe(lambda _: self.opened(), "value")
-        self.whole = w.Button(description="Draw the figure", icon="line-chart", layout=w.Layout(width="auto"))
-        self.whole.tooltip = "For every value; with so many GPUs and jobs that takes a while"
-        self.whole.on_click(lambda _: self._ask(whole=True))
-        open_it = w.Button(description="Open in the lab", icon="external-link", layout=w.Layout(width="auto"))
-        open_it.tooltip = "Make these jobs and GPUs the lab's scenario, to simulate it with every scheduler"
-        open_it.add_class("wb-what-open")
-        open_it.on_click(lambda _: self._open())
-        reset = w.Button(description="Reset", icon="refresh", layout=w.Layout(width="auto"))
-        reset.on_click(lambda _: self._reset())
+        hint = "For every value; with so many GPUs and jobs that takes a while"
+        self.whole = button("Draw the figure", "what-whole", lambda: self._ask(whole=True), hint, icon="line-chart")
+        hint = "Make these jobs and GPUs the lab's scenario, to simulate it with every scheduler"
+        open_it = button("Open in the lab", "what-open", self._open, hint, icon="external-link")
+        reset = button("Reset", "what-reset", self._reset, icon="refresh")
         self.bars, self.curve = ChartPage("weighted JCT", "what-bars"), ChartPage("figure", "what-curve")
         self.gantt = ChartPage("schedule", "what-schedule")
         self._note = w.HTML()

@@ -208,7 +208,8 @@ _MEASURED = (
         "Preemptions",
         "preemptions",
         "lower",
-        "times that jobs lost their GPUs; going on at once on other GPUs is a move. Sum over measured jobs",
+        "times that jobs lost their GPUs; going on at once on other GPUs is a move, a GPU's switch to another job's "
+        "task is neither. Sum over measured jobs",
     ),
     Metric("restarts", "Restarts", "restarts", "lower", "sum over measured jobs"),
     Metric("moves", "Moves", "moves", "lower", "times that jobs went on at once on other GPUs; sum over measured jobs"),
