@@ -163,7 +163,7 @@ def from_median(job: Job) -> tuple[int, ...]:
 
 def physical_scale(size: HopsSize) -> str:
     """Of section 4.2."""
-    return f"{size.physical} jobs on 64 GPUs; the paper 25 on 64"
+    return f"{size.physical} jobs on 64 GPUs; the paper 25 on 64, of lengths and sizes that it does not print"
 
 
 def simulated_scale(size: HopsSize) -> str:
