@@ -462,6 +462,7 @@ NOT_PARTED: Mapping[str, str] = {
     "chronus.first_days": VARIED
     + "seeds are other days and jobs, sizes other clusters; chronus.best_effort has other leases",
     "chronus.best_effort": VARIED + "run times, plans and who gets leases, as in the authors' program",
+    "hare.fig17": VARIED + "line 12 as printed beside earliest finish, on the same jobs",
     "hare.fig19": VARIED + "a round is as many steps, or as many more as batches are larger",
     "chronus.guarantee": COUNTEREXAMPLE,
     "hadar.theorem2": "A counterexample without a premise of its proof: nothing is left to explain",
