@@ -167,8 +167,8 @@ class Slurm(Scheduler):
         if snapshot.cause != "timer":
             memory.news = PASSES
         due = {
-            "main": memory.main_s + settings["batch_sched_delay"] <= now,
-            "full": memory.site.loops and memory.full_s + settings["sched_interval"] <= now,
+            "main": memory.site.schedules and memory.main_s + settings["batch_sched_delay"] <= now,
+            "full": memory.site.schedules and memory.full_s + settings["sched_interval"] <= now,
             "backfill": memory.site.backfills and memory.backfill_s + settings["bf_interval"] <= now,
         }
         due = {name: is_due and name in memory.news for name, is_due in due.items()}
@@ -314,8 +314,9 @@ def _next(memory: SlurmMemory, now: float) -> float | None:
     settings = memory.site.settings
     times = [memory.calculate_s, *(at_s for at_s, *_ in memory.site.turns[memory.turn : memory.turn + 1])]
     times += [at_s for each in memory.site.reservations for at_s in each.edges_s]
-    times += [memory.main_s + settings["batch_sched_delay"]] if "main" in memory.news else []
-    times += [memory.full_s + settings["sched_interval"]] if memory.site.loops and "full" in memory.news else []
+    news = memory.news if memory.site.schedules else frozenset[str]()
+    times += [memory.main_s + settings["batch_sched_delay"]] if "main" in news else []
+    times += [memory.full_s + settings["sched_interval"]] if "full" in news else []
     if memory.site.backfills and "backfill" in memory.news:
         times.append(memory.backfill_s + settings["bf_interval"])
     return min((at_s for at_s in times if at_s > now), default=None)
@@ -324,8 +325,8 @@ def _next(memory: SlurmMemory, now: float) -> float | None:
 def _quiet(memory: SlurmMemory) -> float:
     """Before when no pass is made whatever comes or ends, nor anything else that depends on it."""
     settings, site = memory.site.settings, memory.site
-    times = [memory.main_s + settings["batch_sched_delay"]]
-    times += [memory.full_s + settings["sched_interval"]] if site.loops else []
+    times = [memory.main_s + settings["batch_sched_delay"], memory.full_s + settings["sched_interval"]]
+    times = times if site.schedules else []
     times += [memory.backfill_s + settings["bf_interval"]] if site.backfills else []
     edges = [at_s for each in site.reservations for at_s in each.edges_s if at_s > memory.last_s]
     return min([*times, *edges, memory.calculate_s])

@@ -529,9 +529,9 @@ def test_how_many_jobs_of_a_partition_the_main_scheduler_tries() -> None:
     assert starts(scenario, backfill=False)["z"] <= 5
     one = CONFIG | {"SchedulerParameters": "partition_job_depth=1"}
     assert starts(with_config(scenario, one), backfill=False)["z"] >= 100
-    for every, is_late in (("5", False), ("-1", True)):
-        one = CONFIG | {"SchedulerParameters": f"default_queue_depth=1,sched_interval={every}"}
-        assert (starts(with_config(scenario, one), backfill=False)["z"] >= 100) == is_late
+    for off, at_s in (("sched_interval=-1", 40), ("sched_interval=61", 0)):  # job_scheduler.c, `_schedule`
+        alone = with_config(scenario, CONFIG | {"SchedulerParameters": f"{off},bf_interval=40"})
+        assert starts(alone, phase_s=40)["h"] == at_s
     tasks = [job(f"job-9_{i}", 0, 100, 1, 100, array="9", array_most=1) for i in range(4)]
     for depth, name in (
         ("default_queue_depth=2,sched_interval=900", "z"),
@@ -545,7 +545,7 @@ def test_how_many_jobs_of_a_partition_the_main_scheduler_tries() -> None:
 
 
 def test_where_slurm_does_not_take_a_number_its_default_holds() -> None:
-    """backfill.c, `_load_config`; -1 switches backfill, and the main scheduler's look at the whole queue, off."""
+    """backfill.c, `_load_config`."""
     none = CONFIG | {
         "PriorityCalcPeriod": "00:00:00",
         "SchedulerParameters": "bf_interval=0,bf_resolution=²,bf_window=43201,BF_Max_Job_Test=7,bf_max_job_test=8",

@@ -112,7 +112,7 @@ class SlurmSite:
     since the last PriorityCalcPeriod counts of jobs that end (`priority`); over_time: whether job sizes are divided by
     time limits (SMALL_RELATIVE_TO_TIME); by_priority: or first come, first served (priority/basic);
     fair_tree: or the older way (NO_FAIR_TREE); backfills: or the main scheduler alone (sched/builtin, bf_interval=-1);
-    loops: whether that looks at the whole queue every sched_interval;
+    schedules: whether the main scheduler runs (sched_interval=-1: never);
     over_partition: QOS whose limits come before those of a partition's; rule: one of RULES, or empty;
     no_reserve: QOS for whose jobs backfill keeps no nodes; machine: of each core node which machine it is part
     of; types: of each its GPUs' type; inside: the machines of each partition, and of each `Ask.kind`;
@@ -130,7 +130,7 @@ class SlurmSite:
     by_priority: bool
     fair_tree: bool
     backfills: bool
-    loops: bool
+    schedules: bool
     partitions: Mapping[str, Partition]
     qos: Mapping[str, Caps]
     qos_priority: Mapping[str, float]
@@ -233,7 +233,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
         by_priority=not says(config, "PriorityType", "basic"),
         fair_tree=not says(config, "PriorityFlags", "NO_FAIR_TREE"),
         backfills=backfills(config),
-        loops=_runs(config, "sched_interval"),
+        schedules=_runs(config, "sched_interval"),
         partitions=found,
         qos={name: limits_of(each) for name, each in qos.items()},
         qos_priority={name: float(each.get("Priority", 0.0)) for name, each in qos.items()},
