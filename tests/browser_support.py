@@ -351,7 +351,7 @@ class Problems:
             self.outside.append(socket.url)
 
     def _console(self, message: ConsoleMessage) -> None:
-        if message.type == "error" or (message.type == "warning" and message.text.startswith("chart:")):
+        if message.type == "error" or (message.type == "warning" and message.text.startswith(("chart:", "WARN "))):
             self.errors.append(f"console: {message.text} ({message.location.get('url', '')[-80:]})")
 
     def check(self) -> None:

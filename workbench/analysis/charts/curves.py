@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -73,13 +74,13 @@ def curve(
     x = alt.X(
         "x:Q",
         title=x_title,
-        scale=alt.Scale(type="log" if log_x else "linear", zero=False, nice=False, padding=12 if dots else 0),
+        scale=_scale(log_x, zero=False, nice=False, padding=12 if dots else 0),
         axis=alt.Axis(grid=False, format=",~r", tickMinStep=1 if whole_x else 0, **own_ticks),
     )
     y = alt.Y(
         "y:Q",
         title=y_title,
-        scale=alt.Scale(type="log" if log_y else "linear", zero=zero and not log_y),
+        scale=_scale(log_y, zero=zero),
         axis=alt.Axis(labelExpr=theme.NUMBER_EXPR, tickCount=6),
     )
     known = table[~table["saturated"] & table["y"].notna()]
@@ -317,6 +318,11 @@ def _x_axis(x: str, most: float) -> tuple[str, float]:
     return f"{name} ({UNITS[ending]})", 1.0
 
 
+def _scale(log: bool, *, zero: bool = True, **more: Any) -> alt.Scale:
+    """Linear with or without zero; of a logarithmic one Vega-Lite warns where zero is spoken of."""
+    return alt.Scale(type="log", **more) if log else alt.Scale(type="linear", zero=zero, **more)
+
+
 @unchecked
 def _dots(
     points: pd.DataFrame, title: str, subtitle: str, x_title: str, y_title: str, log_y: bool, height: float
@@ -326,7 +332,7 @@ def _dots(
     names, values = list(dict.fromkeys(shown["line"])), list(dict.fromkeys(shown["x"]))
     x = alt.X("x:N", title=x_title, sort=values, scale=alt.Scale(type="band"), axis=alt.Axis(labelAngle=0, grid=False))
     across = alt.XOffset("line:N", sort=names)
-    scale = alt.Scale(type="log" if log_y else "linear", zero=not log_y)
+    scale = _scale(log_y)
     y = alt.Y("y:Q", title=y_title, scale=scale, axis=alt.Axis(format=",~r", tickCount=6))
     legend = (
         alt.Legend(columns=alt.ExprRef(theme.legend_columns(names)), labelLimit=theme.LEGEND_LABEL_PX)
