@@ -75,7 +75,7 @@ STILLS = """() => [...document.querySelectorAll('.jp-OutputArea-output img')]
     .filter(image => image.checkVisibility() && image.naturalWidth > 200).map(image => image.alt)"""
 
 TOLD = """() => [...document.querySelectorAll('.jp-OutputArea-output')].map(output => output.textContent)
-    .filter(text => text.includes('as it was last') && text.includes('Mean JCT'))"""
+    .filter(text => text.includes('as it was last') && text.includes('Mean JCT') && !text.includes('Change some'))"""
 
 
 @browser_test

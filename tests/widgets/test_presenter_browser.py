@@ -31,7 +31,8 @@ SCENES = """
 from widgets import Scene
 lab.scenes([
     Scene("Short rounds.", control="round_s", number="mean_jct_s"),
-    Scene("Long rounds.", control="round_s", number="mean_jct_s", knobs={"round_s": 1800}),
+    Scene("Long rounds. Who waits for the next one to begin, and who gains?", control="round_s", number="mean_jct_s",
+          knobs={"round_s": 1800}),
     Scene("The model.", page="Model"),
 ])
 """
@@ -132,11 +133,15 @@ def goes_through_scenes(page: Page) -> None:
     expect(scene).to_contain_text("Long rounds.")
     expect(scene.locator("b")).to_be_visible()
     expect(scene).to_contain_text("before")
+    expect(page.locator(":is(.wb-pin, .wb-alone):visible")).to_have_count(0)
 
     def all_in_the_window() -> None:
         assert lab.evaluate("e => e.scrollHeight <= e.clientHeight && e.scrollWidth <= e.clientWidth")
+        assert lab.locator("h2").evaluate("e => e.offsetHeight < 2 * parseFloat(getComputedStyle(e).fontSize)")
+        leave = page.locator(".wb-present-leave").bounding_box()
+        assert leave is not None and leave["x"] + leave["width"] <= HALL["width"] - 20
         picture = page.locator(".wb-view-gantt").bounding_box()
-        assert picture is not None and picture["y"] + picture["height"] <= HALL["height"]
+        assert picture is not None and HALL["height"] / 3 < picture["height"] <= HALL["height"] - picture["y"]
 
     soon(page, all_in_the_window)
     shot(page, "scene-2")

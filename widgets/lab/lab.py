@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
@@ -255,8 +256,8 @@ class Lab(LabShell[LabSetting]):
 
     def _panels(self) -> list[Panel]:
         if self._scenes:
-            titles = [f"{number}. {scene.says}" for number, scene in enumerate(self._scenes, 1)]
-            return [Panel(title, "scene", partial(self._enter, number)) for number, title in enumerate(titles)]
+            told = (shorten(f"{at + 1}. {each.says}", 54, placeholder=" ...") for at, each in enumerate(self._scenes))
+            return [Panel(title, "scene", partial(self._enter, number)) for number, title in enumerate(told)]
         return panels_of(self._results.pages)
 
     def _enter(self, number: int) -> None:

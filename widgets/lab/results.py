@@ -431,8 +431,8 @@ class Results:
     def seen(self) -> tuple[list[Drawing], str]:
         """The main picture, none before the first run, and what is said of it with its measures, as HTML."""
         self._later.flush()
-        drawing = self._gantt.drawing
-        said = "".join((self.compared.said.value, self._note.value, self.compared.measures.value))
+        about, drawing = self.compared, self._gantt.drawing
+        said = "".join((about.said.value if about.before else "", self._note.value, about.measures.value))
         return ([], "") if drawing is None else ([drawing], said)
 
     @property

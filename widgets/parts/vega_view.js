@@ -330,7 +330,8 @@ class ChartBox {
     const lowest = spec.height > TALL_PX ? spec.height : LOWEST * spec.height;
     let wanted = Math.min(room(least), spec.height + more);
     const left = this.left(staged, room);
-    if (left > wanted) wanted += (left - wanted) / 2;
+    if (getComputedStyle(this.page).display === "none") wanted = room(0); // a scene of the picture alone
+    else if (left > wanted) wanted += (left - wanted) / 2;
     else if (left > LOWEST * wanted) wanted = Math.max(left, ENOUGH * wanted);
     const height = Math.round(Math.max(lowest, Math.min(wanted, HIGHEST * spec.height)));
     const whole = Math.ceil(high(others) + fixed + height * magnify);
