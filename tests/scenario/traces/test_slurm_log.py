@@ -340,6 +340,11 @@ def test_what_a_log_and_its_site_leave_unsaid_is_told(tmp_path: Path) -> None:
     told = "\n".join(report.notes)
     assert "the log says nothing of Eligible, Partition and SubmitLine (dependencies" in told
     assert "1 line of limits left out, not as long as its header" in told and "no file says what limits" not in told
+    others = dump(Ran("1", 0, 0, 60), Ran("2", 0, 60, 60, user="eve"), Ran("3", 0, 120, 60, partition=""))
+    _, report = read(tmp_path, others, limits="Account|User|Share|GrpTRES\nbio||10|\nbio|ada|1|\n")
+    told = "\n".join(report.notes)
+    assert "1 job of users that no file has: no limit of theirs holds" in told
+    assert "1 job of no partition, which may run anywhere" in told and "of accounts" not in told
 
 
 def test_limits_are_those_of_the_logs_own_cluster(tmp_path: Path) -> None:

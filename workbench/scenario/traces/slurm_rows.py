@@ -236,6 +236,11 @@ def notes_of(log: Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[Ti
             "on more nodes by NodeList than NNodes or its GPUs: NNodes counts, where it ran is unknown",
         ),
         (sum(not row.user for row in rows), "job", "of nobody: no limit of a user holds them, and no share is theirs"),
+        (
+            sum("partition" not in row.facts for row in rows) * ("Partition" in log.told),
+            "job",
+            "of no partition, which may run anywhere",
+        ),
         (odd["het"], "part", "of heterogeneous jobs (12+0): each a job of its own; Slurm starts them together"),
         (odd["reservation"], "job", "of a reservation whose name sacct --json does not print: as if they named none"),
         (odd["over limit"], "job", "ran over a minute longer than the time limit, kept as they ran"),
@@ -259,4 +264,9 @@ def notes_of(log: Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[Ti
         Counter(str(row.facts[name]) for row in rows if row.facts.get(name)) for name in ("partition", "reservation")
     )
     yield from site.unknown(partitions, reservations)
+    for kind in ("user", "account", "qos"):  # counted, not named: names may be pseudonyms elsewhere
+        known = {names[0] for each, *names in site.entries if each == kind}
+        whose = [row.user if kind == "user" else row.facts.get(kind) for row in rows] if known else []
+        if some := sum(bool(name) and name not in known for name in whose):
+            yield f"{counted(some, 'job')} of {kind}s that no file has: no limit of theirs holds"
     yield from site.notes
