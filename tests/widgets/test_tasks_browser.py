@@ -84,7 +84,9 @@ def which_row(hand: Hand) -> None:
     """Which row of the model stops job 2?"""
     hand.open("Model")
     hand.choose(".wb-stage .wb-explain-job select", "game")
-    wait_for_text(hand.page, ".wb-decisive", "Decisive for game at ")
+    wait_for_text(
+        hand.page, ".wb-decisive", r"Decisive for game at 42 min: epigraph.vision. .*game would run on 1 v100"
+    )
     hand.page.locator(".wb-row-list tr.wb-marked", has_text="job_time[game]").wait_for()
 
 
@@ -122,11 +124,16 @@ def run_now(hand: Hand) -> None:
     """What would make `vision`, which waits, run now?"""
     hand.open("Why")
     hand.click(".wb-explain-now")
-    wait_for_text(
-        hand.page,
-        ".wb-explain-otherwise",
-        "vision would have both v100 then with a weight of",
-    )
+    found = r"vision would have both v100 then with a weight of ([\d.]+) in place of 1, found by trying"
+    said = re.search(found, wait_for_text(hand.page, ".wb-explain-otherwise", found))
+    assert said and [gpus_of_vision(float(said[1]) - less) for less in (0, 0.02)] == [2, 0]
+
+
+def gpus_of_vision(weight: float) -> int:
+    """How many it has at 42 min, where the lab opens, with this weight."""
+    jobs = [job.model_copy(update={"weight": weight}) if job.name == "vision" else job for job in SCENARIO.jobs]
+    timeline = simulate(SCENARIO.replace(jobs=jobs), SCHEDULER).timeline
+    return len(timeline.query("job == 'vision' and start_s <= 2520 < end_s"))
 
 
 def which_is_better(hand: Hand) -> None:
