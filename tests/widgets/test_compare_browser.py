@@ -78,6 +78,8 @@ def compare(page: Page) -> None:
 def follow_a_job(page: Page) -> None:
     """A row of the jobs is followed: marked in all schedules, with its JCT under each scheduler."""
     page.locator(".wb-set-up").click()
+    done = page.locator(".wb-compare .wb-solve-bar").bounding_box()
+    assert done is not None and done["width"] > 400, "beside Set-up, too, there is room for what is done and Cancel"
     draws = [page.locator(GANTTS).nth(n).get_attribute("data-draws") for n in range(3)]
     page.locator(".wb-left .lm-TabBar-tab").filter(has_text="Jobs").click()
     page.locator(".wb-left .wb-table:visible").first.locator("tbody tr").first.locator("th").click()
