@@ -85,7 +85,7 @@ def which_row(hand: Hand) -> None:
     hand.open("Model")
     hand.choose(".wb-stage .wb-explain-job select", "game")
     wait_for_text(
-        hand.page, ".wb-decisive", r"Decisive for game at 42 min: epigraph.vision. .*game would run on 1 v100"
+        hand.page, ".wb-decisive", r"Decisive for game at 45 min: epigraph.vision. .*game would run on 1 v100"
     )
     hand.page.locator(".wb-row-list tr.wb-marked", has_text="job_time[game]").wait_for()
 
