@@ -98,7 +98,9 @@ def test_hadar_the_shorter_job_outbids_the_longer_one_by_its_utility() -> None:
     assert float(facts(lost)["payoff"]) == pytest.approx(best - 15 - 20 * price)
     assert facts(lost)["price of v100"] == pytest.approx(best)
     worths = [f"its payoff of {facts(each)['payoff']:.3g} is " for each in (lost, won)]
-    assert lost.binding == f"{worths[0]}not taken: on the GPUs that there are the payoffs add up to more without it (8)"
+    assert (
+        lost.binding == f"{worths[0]}not taken, as on the GPUs that there are the payoffs add up to more without it (8)"
+    )
     assert lost.next_start_s == 1800.0
     assert won.binding.startswith(f"{worths[1]}among those")
     assert "jobs are chosen together, not in the order of it" in lost.reason, "a larger payoff comes before none"
@@ -124,6 +126,13 @@ def test_hadare_copies_of_the_first_job_are_on_both_nodes() -> None:
     assert other.binding.endswith(f"the largest payoff: its 2 copies, together {worth['one']:.3g}, were among these")
     single = workbench.simulate(scenario(TWO, nodes=2), "hadare", forks=1)
     assert workbench.explain(single, "one", 0.0).binding.endswith(", was among these")
+    why = "left over by those that lack steps in this round, and no other job gains more time there"
+    for knobs, job, at_s, said in (
+        ({}, "language", 2880.0, f"payoff: 1 of its 2 copies, 3.95, was among these; the node of the other was {why}"),
+        ({"payoff": "remaining", "overhead_s": 60.0}, "language", 3240.0, f"the node was {why}"),
+    ):  # nobody paid for a node that was left over, as the reason says
+        mixed = workbench.explain(workbench.simulate("preset:hops_example", "hadare", knobs), job, at_s)
+        assert mixed.binding.endswith(said) and "fast-0 (left over" in mixed.reason
 
 
 def test_hops_one_gpu_makes_a_service_window_of_one_job() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
+from workbench.papers.hadar.scheduler import LEFT_OVER
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link, Order
 from workbench.simulation.schema import PRICE_OF
 
@@ -13,7 +14,7 @@ CHOSEN = "its payoff{worth} is among those that add up to most on the GPUs that 
 BINDING = {
     "no_room": "there were too few free GPUs on which its gang runs (8, s.t.)",
     "payoff_not_positive": "its payoff, utility less the price of its GPUs until it is done, is not above 0",
-    "outbid": "its payoff{worth} is not taken: on the GPUs that there are the payoffs add up to more without it (8)",
+    "outbid": "its payoff{worth} is not taken, as on the GPUs that there are the payoffs add up to more without it (8)",
     "worth_nothing": "it can earn nothing any more, and such jobs get, at no price, what all others leave",
     "no_servers": "it was chosen on GPUs counted by type, but these lie on servers that do not hold it (placement)",
     "left_over": "it has GPUs that nobody would pay for, as the payoffs add up to no more for it (8)",
@@ -41,7 +42,8 @@ PAYOFFS = {
     "fourth root of those that it would need for the job's steps left",
 }
 """What a copy is worth, by the knob `payoff`."""
-LEFT_OVER = "the node was left over by those that lack steps in this round, and no other job gains more time there"
+LACKING = "left over by those that lack steps in this round, and no other job gains more time there"
+"""Of the nodes of copies on which no payoff decided."""
 UNFORKED = "no node can run a copy of it, and such jobs get GPUs for their whole gang, before the copies"
 
 
@@ -130,14 +132,19 @@ def hadare(job_at: JobAtTime) -> Explained:
         f"largest payoff: {PAYOFFS[str(payoff)]}."
     ]
     if job_at.state in HOLDS:
-        whole = job_at.said is not None and job_at.said.code == "unforked"
+        said, payoffs = job_at.said, job_at.signals("payoff")
         count = 0 if copies is None else int(copies[1].get(job_at.job, 0))
-        payoffs = job_at.signals("payoff")
-        worth = None if payoffs is None else payoffs[1].get(job_at.job)
-        paid = "" if worth is None else f", {f'together {worth:.3g}' if count > 1 else f'{worth:.3g}'},"
-        mine = f"its copy{paid} was" if count == 1 else f"its {f'{count} ' if count else ''}copies{paid} were"
-        binding = f"nodes go in turn to the copies with the largest payoff: {mine} among these"
-        binding = UNFORKED if whole else LEFT_OVER if payoffs is not None and worth is None else binding
+        left = 0 if said is None else said.text.count(LEFT_OVER)
+        chosen, worth = count - left, None if payoffs is None else payoffs[1].get(job_at.job)
+        paid = "" if worth is None else f", {f'together {worth:.3g}' if chosen > 1 else f'{worth:.3g}'},"
+        mine = "its copy" if count == 1 else f"its {f'{count} ' if count else ''}copies"
+        among = f"{f'{chosen} of {mine}' if left else mine}{paid} {'was' if chosen == 1 else 'were'} among these"
+        other = f"{'the node of the other was' if left == 1 else 'the nodes of the others were'} {LACKING}"
+        binding = f"nodes go in turn to the copies with the largest payoff: {among}{f'; {other}' if left else ''}"
+        if left and not chosen:
+            binding = f"the node{' was' if left == 1 else 's of its copies were'} {LACKING}"
+        if said is not None and said.code == "unforked":
+            binding = UNFORKED
     else:
         binding = "" if job_at.said is None else NO_COPY.get(job_at.said.code, "")
     return Explained(tuple(sentences), tuple(facts), binding, gang=False, links=_copies_links(job_at, binding))
