@@ -12,6 +12,7 @@ import pytest
 import workbench
 from workbench.analysis import metrics
 from workbench.analysis.calibration.note import notes_under
+from workbench.analysis.metrics.paired import paired
 from workbench.analysis.run_report import run_report
 from workbench.analysis.what_if import Configuration, DensityTo, LoadTo, NodesBy, SeveralChanges, parse_change, pictures
 from workbench.analysis.what_if.ask import ask, usual_demand
@@ -128,8 +129,15 @@ def test_in_each_pair_slurms_clocks_run_at_another_time_the_same_on_both_sides(m
     said = "\n".join(found.conclusions)
     assert "over 8 pairs" in said and "8 pairs of runs: when Slurm's clocks run, which no file tells, the seed" in said
     assert "about chance with these very jobs (when Slurm's clocks run" in said
-    assert "gone: jobs of partition q together wait 1 min 39 s to 6 min 36 s (by as much in each pair)." in said
-    assert "gone: jobs of partition p together wait " in said
+    assert "gone: jobs of partition q together wait 6 min 36 s, today 1 min 39 s (by as much in each pair)." in said
+    assert "gone: jobs of partition p together wait " in said and "95 % interval for all 2 partitions at once +" in said
+    row = found.waits.set_index(["by", "name"]).loc[("partition", "p")]
+    apart_s = [
+        sum(now.jobs["waited_s"][:4]) - sum(was.jobs["waited_s"][:4])
+        for was, now in zip(found.runs[0], found.runs[1], strict=True)
+    ]
+    wider = paired([0.0] * 8, apart_s, 0.975)
+    assert (row["low_s"], row["high_s"]) == pytest.approx((wider.low, wider.high), rel=1e-6), "one of two partitions"
     waits = found.waits.set_index("by").loc["all", "before_total_s"]
     each = [workbench.simulate(site(), "slurm", {"phase_s": 10 * part}).jobs["waited_s"].sum() for part in eight]
     assert len({*each}) > 1 and waits == pytest.approx(sum(each) / 8)

@@ -116,6 +116,6 @@ def test_what_goes_is_counted_an_outage_beyond_the_log_told_and_a_limit_that_is_
     changes = ["without a-0", "outage a-0 from 60 s to 1 h", "set partition p MaxTime=1"]
     of_partition = [{"name": "partition p", "attributes": {"kind": "partition", "name": "p"}}]
     found = "\n".join(workbench.what_if(site(entities=of_partition), "slurm", changes, seeds=[0]).conclusions)
-    assert "With a-0 gone: 1 node with 4 GPUs gone: 1 of 3 of partition p." in found
+    assert "With a-0 gone: 1 node with 4 GPUs less: 1 of 3 of partition p." in found
     assert " after today's last job: who comes then is not known." in found
     assert "4 jobs can start no more: its limit is beyond 1 min, partition p's MaxTime." in found

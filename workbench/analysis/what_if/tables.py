@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -43,7 +44,8 @@ class Difference(NamedTuple):
 class Waits(NamedTuple):
     """What the jobs of one partition or user wait before and after one change: a row of `WhatIf.waits`. jobs: those
     that wait on both sides; only_before, only_after: those that one side alone has or runs, which count on neither;
-    low_s, high_s: the interval of what all of them wait longer together, NaN if there is none."""
+    low_s, high_s: the interval of what all of them wait longer together, NaN if there is none; those of all partitions,
+    or of all users, hold together at the level (Bonferroni)."""
 
     change: str
     by: str
@@ -167,11 +169,12 @@ def wait_table(
     rows = []
     for change, runs in zip(changes, after, strict=True):
         pairs = of_pairs(lambda was, now: _waits_of_both(of[id(was.jobs)], of[id(now.jobs)]), before, runs)
+        many = Counter(by for by, _ in pairs[0])
         for by, name in sorted(pairs[0], key=lambda key: (WAITS_BY.index(key[0]), key[1])):
             found = [pair.get((by, name), NO_WAITS) for pair in pairs]
             numbers = [float(np.mean([each[i] for each in found])) for i in range(3, len(NO_WAITS))]
             sides = [each[-2] for each in found], [each[-1] for each in found]
-            total = paired(*sides, level)
+            total = paired(*sides, 1 - (1 - level) / many[by])
             span = (total.low, total.high) if len({*zip(*sides, strict=True)}) > 1 else ()
             rows.append(Waits(change, by, name, *map(int, found[0][:3]), *numbers, *span))
     return pd.DataFrame(rows, columns=list(Waits._fields))

@@ -279,11 +279,14 @@ def _of_partitions(found: WhatIf, change: Change) -> Iterator[str]:
     """Where one partition's jobs surely wait longer or shorter, the farthest first; of one partition nothing."""
     rows = _waits_by(found, change, "partition")
     sure = [row for row in rows if row.low_s > 0 or row.high_s < 0]
-    for row in sorted(sure, key=lambda row: -max(row.low_s, -row.high_s))[: MOST_PARTITIONS * (len(rows) > 1)]:
+    if len(rows) == 1:
+        return
+    for row in sorted(sure, key=lambda row: -max(row.low_s, -row.high_s))[:MOST_PARTITIONS]:
         before, after = amount(row.before_total_s, "s"), amount(row.after_total_s, "s")
         span = interval(row.low_s, row.high_s, "s")
-        said = f"{100 * found.question.level:g} % interval {span}" if span else "by as much in each pair"
-        yield f"jobs of partition {row.name} together wait {before} to {after} ({said})."
+        level = f"{100 * found.question.level:g} % interval for all {len(rows)} partitions at once"
+        said = f"{level} {span}" if span else "by as much in each pair"
+        yield f"jobs of partition {row.name} together wait {after}, today {before} ({said})."
 
 
 def _sentence(row: Difference, found: WhatIf) -> str:
@@ -431,7 +434,7 @@ def _gone(today: Run, changed: Run) -> Iterator[str]:
             gpus += node.gpus * (node.accelerator != CPU)
     parts = [f"{len(its & lost)} of {len(its)} of partition {name}" for name, its in of.items() if its & lost]
     if parts:
-        yield f"{counted(len(lost), 'node')} with {counted(gpus, 'GPU')} gone: {listed(parts, 5)}."
+        yield f"{counted(len(lost), 'node')} with {counted(gpus, 'GPU')} less: {listed(parts, 5)}."
 
 
 def _outlasts(today: Run, changed: Run) -> Iterator[str]:

@@ -264,9 +264,10 @@ def notes_of(log: Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[Ti
         Counter(str(row.facts[name]) for row in rows if row.facts.get(name)) for name in ("partition", "reservation")
     )
     yield from site.unknown(partitions, reservations)
-    for kind in ("user", "account", "qos"):  # counted, not named: names may be pseudonyms elsewhere
+    several = {"user": "users", "account": "accounts", "qos": "QOS"}
+    for kind, whom in several.items():  # counted, not named: names may be pseudonyms elsewhere
         known = {names[0] for each, *names in site.entries if each == kind}
         whose = [row.user if kind == "user" else row.facts.get(kind) for row in rows] if known else []
         if some := sum(bool(name) and name not in known for name in whose):
-            yield f"{counted(some, 'job')} of {kind}s that no file has: no limit of theirs holds"
+            yield f"{counted(some, 'job')} of {whom} that no file has: no limit of theirs holds"
     yield from site.notes
