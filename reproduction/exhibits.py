@@ -61,9 +61,19 @@ class Claim(NamedTuple):
         star = measure[len(begin) : len(measure) - len(end)]
         return {other.replace("*", star): times for other, times in less.items() if other}
 
+    def told(self, measure: str) -> str:
+        """A measure that it is about, with what is taken off."""
+        less = (
+            f" {'-' if times > 0 else '+'} {'' if abs(times) == 1 else f'{abs(times):g} x '}{other}"
+            for other, times in self.taken(measure).items()
+        )
+        return measure + "".join(less)
+
     def text(self, paper: float) -> str:
         """As read in the table."""
-        return f"= {paper:g}" if self.sign == "=" else f"{self.sign} {self.value:g}"
+        if self.sign != "=":
+            return f"{self.sign} {self.value:g}"
+        return "= the paper's" if math.isnan(paper) else f"= {paper:g}"
 
     @property
     def ours(self) -> str:
@@ -121,7 +131,10 @@ class Exhibit:
 
 
 class Finding(NamedTuple):
-    """A claim and what was found: mean and interval over the seeds, or spans, in which the measure is known (seeds)."""
+    """A claim and what was found: mean and interval over the seeds, or spans, in which the measure is known (seeds).
+
+    paper: the number that it prints, NaN where it has none.
+    """
 
     measure: str
     unit: str
@@ -140,24 +153,25 @@ def claim_of(claims: Sequence[Claim], measure: str) -> Claim | None:
 
 
 def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
-    """Every claim of an exhibit, judged; cells: seed, measure, unit, paper, ours of one size.
+    """Every claim of an exhibit, judged; cells: size, seed, measure, unit, paper, ours of one size.
 
-    One on a measure of its own that is not among them is open, of no seed, but where a workload may have no such jobs.
+    One on no measure that is among them is open, of no seed, but where a workload may have no such jobs; one that takes
+    off a measure that is not is open, too.
     """
     known = {str(measure): rows for measure, rows in cells.groupby("measure", sort=False)}
     found = []
     for measure, rows in known.items():
         claim = claim_of(exhibit.claims, measure)
         paper, unit = float(rows["paper"].iloc[0]), str(rows["unit"].iloc[0])
-        if claim and claim.sign == "=" and math.isnan(paper):
-            paper = claim.value
-        if claim is None or (claim.sign == "=" and math.isnan(paper)):
+        if claim is None:
             continue
-        made, told = rows.set_index("seed")["ours"], measure
+        aim = claim.value if math.isnan(paper) else paper
+        if claim.sign == "=" and math.isnan(aim):
+            continue
+        made = rows.set_index("seed")["ours"]
         ratio = unit == "1" and (" / " in measure or " over " in measure)
         for other, times in claim.taken(measure).items():
-            made = made - times * known[other].set_index("seed")["ours"]
-            told += f" {'-' if times > 0 else '+'} {'' if abs(times) == 1 else f'{abs(times):g} x '}{other}"
+            made = made - times * (known[other].set_index("seed")["ours"] if other in known else math.nan)
         unknown = bool(made.isna().any())
         if exhibit.spans and str(rows["size"].iloc[0]).startswith("authors"):
             made = made.groupby(made.index % exhibit.spans).mean()
@@ -168,13 +182,15 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
             ends = (mean, mean)
         elif ratio and " / " in measure and not claim.less:
             ends = ratio_interval(ours)[1:] if ours else ends
-        outcome = "open" if unknown and not claim.absent else judged(claim, paper, unit, mean, *ends, ratio)
+        outcome = "open" if unknown and not claim.absent else judged(claim, aim, unit, mean, *ends, ratio)
         ends = claim.allowed() if exhibit.is_timed(measure) else ends
-        found.append(Finding(told, unit, claim.text(paper) + claim.ours, paper, mean, *ends, len(ours), outcome))
+        said = claim.text(aim) + claim.ours
+        found.append(Finding(claim.told(measure), unit, said, paper, mean, *ends, len(ours), outcome))
     unmeasured = (math.nan,) * 4
     for claim in exhibit.claims if known else ():
-        if not claim.absent and "*" not in claim.measure and claim.measure not in known:
-            found.append(Finding(claim.measure, "", claim.text(claim.value) + claim.ours, *unmeasured, 0, "open"))
+        if not claim.absent and not any(fnmatchcase(measure, claim.measure) for measure in known):
+            said = claim.text(claim.value) + claim.ours
+            found.append(Finding(claim.told(claim.measure), "", said, *unmeasured, 0, "open"))
     return found
 
 

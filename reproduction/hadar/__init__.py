@@ -122,7 +122,10 @@ EXHIBITS = (
         "information",
         "HadarE decides well from the beginning by speeds that equation (10) estimates, which measurements improve",
         information,
-        (Claim("JCT*, HadarE, *, told PMI / told types", "<", 1.1), Claim("mean error of speeds, HadarE, *", "<", 1)),
+        (
+            Claim("JCT*, HadarE, *, told PMI / told types", "<", 1.1, word="well"),
+            Claim("mean error of speeds, HadarE, *", "<", 1),
+        ),
         belief=SEVERAL,
         scale=lambda size: f"Hadar: {length_scale(size)}; HadarE: {nodes_scale(size)}",
     ),

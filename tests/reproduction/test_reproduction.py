@@ -7,6 +7,7 @@ import json
 import math
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -66,6 +67,10 @@ def test_every_exhibit_has_claims_that_are_measured_or_a_reason(evaluated: Calla
                     fits = [row for row in rows if fnmatchcase(row.measure, claim.measure)]
                     assert fits or claim.measure in above, (paper.name, exhibit.name, claim)
                     assert claim.sign != "=" or claim.value == 1 or any(row.paper is not None for row in fits), claim
+                    plain = math.isnan(claim.value) or (claim.sign != "=" and claim.value in (0, 1))
+                    printed = f"{claim.value:g}" in re.findall(r"\d+(?:\.\d+)?", exhibit.says)
+                    printed |= any(row.paper == claim.value for row in fits)
+                    assert plain or printed or claim.word, claim  # a number that is ours is told to be
                     assert not fits or all(set(claim.taken(row.measure)) <= names for row in fits), claim
 
 
@@ -133,12 +138,11 @@ def test_only_what_compares_two_has_a_direction() -> None:
 
 def test_what_a_paper_says_does_not_change_must_neither_grow_nor_shrink() -> None:
     kept = cells({"a / b": [0.95, 0.951], "c / b": [0.8, 0.801], "d / b": [1.2, 1.201]})
-    exhibit = Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()), (Claim("*", value=1),))
-    assert [(each.claim, each.outcome) for each in findings(exhibit, kept)] == [
-        ("= 1", "holds"),
-        ("= 1", "fails"),
-        ("= 1", "fails"),
-    ]
+    exhibit = Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()), (Claim("*", value=1, word="as long"),))
+    found = findings(exhibit, kept)
+    assert {each.claim for each in found} == {'= 1 (ours: "as long")'}
+    assert [each.outcome for each in found] == ["holds", "fails", "fails"]
+    assert all(math.isnan(each.paper) for each in found)  # it prints none
 
 
 def test_a_trend_is_told_by_the_interval_of_the_difference() -> None:
@@ -188,6 +192,13 @@ def test_a_verdict_follows_from_the_claims_seed_by_seed() -> None:
     assert findings(starred, of.assign(size="authors"))[0].seeds == 2
     gone = findings(replace(paired, claims=(below, Claim("d", "<", 2, word="few"))), kept)[1]
     assert (gone.measure, gone.claim, gone.outcome, gone.seeds) == ("d", '< 2 (ours: "few")', "open", 0)
+    for claim, said in (
+        (Claim("d", "<", 0, "a"), ("d - a", "< 0")),
+        (Claim("* of d", less={"* of e": -2.0}), ("* of d + 2 x * of e", "= the paper's")),
+        (Claim("a", "<", 0, "d"), ("a - d", "< 0")),  # what it takes off is not kept
+    ):
+        (gone,) = findings(replace(paired, claims=(claim,)), kept)
+        assert (gone.measure, gone.claim, gone.outcome, gone.seeds) == (*said, "open", 0)
     assert verdict(paired, [found[0]._replace(outcome="fails")]) == "contradicted"
     assert verdict(paired, [*found, found[0]._replace(outcome="fails")]) == "partly"
     opened, failed = (found[0]._replace(outcome=outcome) for outcome in ("open", "fails"))
