@@ -27,7 +27,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.session.many_runs import RunRequest
 from workbench.simulation.run import Run
 
-CONFIG = {"kind": "config", "SchedulerParameters": "bf_interval=10,bf_resolution=10", "PriorityCalcPeriod": "00:01:00"}
+CONFIG = {"kind": "config", "SchedulerParameters": "BF_Interval=10, bf_resolution=10", "PriorityCalcPeriod": "00:01:00"}
 
 
 def site(**more: Any) -> Scenario:
@@ -482,8 +482,9 @@ def test_limits_and_settings_are_set_and_taken_away() -> None:
     assert waits["set qos normal MaxTRESPU=gres/gpu=4", "ada"] == pytest.approx(600, abs=40), "one after the other"
     limited = after("set qos normal MaxTRESPU=gres/gpu=4")
     assert after("set qos normal MaxTRESPU=none", limited) == site()
-    slow = after("set config bf_interval=60").entities[0].attributes["SchedulerParameters"]
-    assert slow == "bf_resolution=10,bf_interval=60"
+    two = site(entities=[{"name": "config site", "attributes": CONFIG | {"SchedulerParameters 2": "bf_interval=9"}}])
+    slow = after("set config bf_interval=60", two).entities[0].attributes
+    assert [slow[name] for name in slow if "Parameters" in name] == [" bf_resolution=10,bf_interval=60"]
     never = workbench.simulate(after("set qos normal MaxTRESPU=gres/gpu=2"), "slurm")
     assert set(never.jobs["verdict"]) == {"refused"} and "asks for 4" in never.events["reason"].iloc[-1]
 

@@ -33,6 +33,7 @@ from workbench.baselines.mechanisms.slurm.site import (
 from workbench.scenario.cluster import Node
 from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Entity, Scenario
+from workbench.scenario.traces.slurm_site import texts
 from workbench.scenario.traces.slurm_text import hosts, resources
 from workbench.scenario.traces.slurm_values import readable, takes
 from workbench.scenario.traces.timed import ANY
@@ -257,9 +258,11 @@ class SiteSettingTo(Change):
         attributes = dict(entity.attributes)
         others = [name for name in str(attributes.pop(AS_SET, "")).split(",") if name and name != key]
         if self.name in OF_BACKFILL:
-            parts = [part for part in str(attributes.get(key, "")).split(",") if part]
-            parts = [part for part in parts if part.partition("=")[0] != self.name]
-            attributes[key] = ",".join(parts if self.value == "none" else [*parts, f"{self.name}={self.value}"])
+            names = [name for name in attributes if name.partition(" ")[0] == key]  # a long list is in several
+            parts = [part for name in names for part in str(attributes.pop(name)).split(",")]
+            parts = [part for part in parts if part.strip().partition("=")[0].lower() != self.name]
+            parts += [] if self.value == "none" else [f"{self.name}={self.value}"]
+            attributes |= texts(key, ",".join(parts))
         elif self.value == "none":
             attributes.pop(key, None)
         else:
