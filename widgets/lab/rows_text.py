@@ -82,10 +82,11 @@ def found_at(run: Run, at_s: float, changed: bool = False) -> FoundRows:
     binding = table["binding"].to_numpy(bool)
     count = len(statement.names)
     order = [*(n for n in range(len(table)) if binding[n]), *(n for n in range(len(table)) if not binding[n])]
-    # Of a variable's two bounds the one that binds is enough, else the upper one.
+    # Of a variable's two bounds the one that binds stands here, else the upper one; the other below all else.
     bounds = {n: statement.names[n] for n in reversed(order) if n < count and statement.names[n] in statement.columns}
-    last = {name: n for n, name in sorted(bounds.items(), key=lambda each: (binding[each[0]], each[0]))}
-    shown = [n if n < count else None for n in order if n not in bounds or last[bounds[n]] == n][:ROWS_SHOWN]
+    first = {name: n for n, name in sorted(bounds.items(), key=lambda each: (binding[each[0]], each[0]))}
+    order.sort(key=lambda n: n in bounds and first[bounds[n]] != n)
+    shown = [n if n < count else None for n in order[:ROWS_SHOWN]]
     return FoundRows(run, at_s, statement, table, shown, _weights(statement), by_algorithm)
 
 

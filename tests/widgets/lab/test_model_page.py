@@ -70,13 +70,31 @@ def test_a_row_that_a_later_decision_cannot_do_without_is_told_with_the_time() -
     assert "at 3 h 12 min, with 1 job there, nothing bounds the objective any more" in refused(wrong.value)
 
 
-def test_a_variable_with_a_number_says_what_that_is_and_has_one_of_its_bounds() -> None:
-    found = found_at(workbench.simulate("preset:hops_example", "hops"), 1500.0)
+def test_a_variable_with_a_number_says_what_that_is_and_has_one_of_its_bounds_before_the_others() -> None:
+    run = workbench.simulate("preset:hops_example", "hops")
+    found = found_at(run, 1500.0)
     said = "GPUs that a configuration takes: 2 of fast-0"
     assert variables(found.statement)["choose[images,4]"] == said and said in notes(found)
-    bounds = dict(name.split(" ") for name in found.names if name.startswith("choose["))
-    assert len(bounds) == sum(name.startswith("choose[") for name in found.names) == 12
-    assert (bounds["choose[images,3]"], bounds["choose[images,4]"]) == ("1", "-1"), "of two the one that binds"
+    bounds, below = found.names[:-12], dict(name.split(" ") for name in found.names[-12:])
+    upper = dict(name.split(" ") for name in bounds if name.startswith("choose["))
+    assert len(upper) == sum(name.startswith("choose[") for name in bounds) == 12
+    assert (upper["choose[images,3]"], upper["choose[images,4]"]) == ("1", "-1"), "of two the one that binds"
+    assert {name: str(-int(sense)) for name, sense in upper.items()} == below, "the other can be picked, too"
+
+
+def test_a_bound_that_is_picked_stays_as_the_time_and_what_binds_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
+    told: list[str] = []
+    panel = RowsPanel(lambda _: None, lambda _: None, lambda run, base, words: told.append(words), lambda _: None)
+    run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
+    panel.show(run, 900.0)
+    panel._list.picked = panel._names.index(row := "share[game,k80] -1")
+    for at_s in (1800.0, 2520.0):
+        panel.show(run, at_s)
+        assert panel._names[panel._list.picked] == row
+    panel._list.picked = panel._names.index(row := "share[vision,v100] -1")
+    panel._take(0.4, "0.4")
+    assert panel._names[panel._list.picked] == row and panel.drawn is not None and "0.4" in told[-1]
 
 
 def test_what_is_carried_over_was_decided_before_and_a_programme_has_rows_instead() -> None:
