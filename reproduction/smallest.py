@@ -26,12 +26,15 @@ class Looked(NamedTuple):
 
 
 def smallest(name: str, title: str, claim: str, source: str, looked: Iterable[Looked]) -> PaperFigure:
-    """The first that breaks the claim, as rows, of which the first one is of what the claim bounds."""
+    """The first that breaks the claim, as rows, of which the first one is of what the claim bounds; raises LookupError
+    where none does."""
     before = list[float]()
     for each in looked:
         if each.example:
             break
         before.append(each.value)
+    else:
+        raise LookupError(f"{name}: none of {len(before)} instances breaks it")
     jobs, gpus, value, example = each
     passed = sum(map(math.isnan, before))
     rows = [

@@ -15,7 +15,7 @@ from reproduction.chronus.guarantee import broken, guarantee
 from reproduction.hadar.theorem2 import theorem2, theorem2_sides
 from reproduction.hare.lemma_2 import lemma_2, lemma_2_instances, lemma_2_sides, relaxed_starts
 from reproduction.hops.starving import starving, waits
-from reproduction.smallest import one_gpu
+from reproduction.smallest import Looked, one_gpu, smallest
 from workbench.papers.hare.formulations.relaxed import Relaxation
 from workbench.papers.hare.instance import HareInstance
 from workbench.session.api import simulate
@@ -26,6 +26,12 @@ def test_the_page_on_the_papers_has_what_the_search_finds(search: Callable[[Any]
     first, *_, held = search(None).rows
     page = (Path(__file__).resolve().parents[2] / "docs" / "papers.md").read_text(encoding="utf-8")
     assert f"| {first.why.removesuffix('.')} | {held.ours:g} |" in page
+
+
+@pytest.mark.parametrize("values", [(), (0.5, 0.7)])
+def test_a_search_that_finds_none_has_no_smallest_counterexample(values: tuple[float, ...]) -> None:
+    with pytest.raises(LookupError, match=f"x: none of {len(values)} instances"):
+        smallest("x", "t", "c", "s", [Looked(1, 1, value, "") for value in values])
 
 
 def test_lemma_2_fails_for_three_jobs_on_one_gpu_and_for_no_fewer() -> None:
