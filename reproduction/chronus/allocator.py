@@ -28,8 +28,13 @@ PLACEMENTS = {
 _Points = Mapping[tuple[str, float], tuple[WorkloadSetting, Line]]
 
 
+def _hostile(size: ChronusSize, share: float) -> WorkloadSetting:
+    """Drawn: no file has jobs of such sizes."""
+    return at(size, from_file=False, hostile=share)
+
+
 def _points(size: ChronusSize, lines: Mapping[str, Line]) -> _Points:
-    return {(name, share): (at(size, hostile=share), line) for share in size.hostile for name, line in lines.items()}
+    return {(name, share): (_hostile(size, share), line) for share in size.hostile for name, line in lines.items()}
 
 
 def _panels(found: pd.DataFrame, every: _Points, what: str) -> Mapping[str, Plot]:
@@ -56,7 +61,7 @@ def figure_8a(size: ChronusSize) -> PaperFigure:
     """Round-up on and off."""
     every = _points(size, ROUNDING)
     found = sweep(every, size.seeds)
-    rows = _rows(found, every, lambda _, share: _why_rounded(found, at(size, hostile=share), size.seeds))
+    rows = _rows(found, every, lambda _, share: _why_rounded(found, _hostile(size, share), size.seeds))
     for share in size.hostile:
         jct = ratio(found, (ON, share), (OFF, share))
         why = f"{said(jct)} The paper draws it and says nothing of it. {_longer(found, (ON, share), (OFF, share))}"
@@ -145,13 +150,13 @@ def figure_8b(size: ChronusSize) -> PaperFigure:
     found = sweep(every, size.seeds)
     rows = _rows(found, every, lambda name, share: _why_placed(found, name, share))
     for share in size.hostile:
-        facts = _best_effort(at(size, hostile=share), size.seeds)
+        facts = _best_effort(_hostile(size, share), size.seeds)
         for name in (QUASI, SEARCH):
             jct = ratio(found, (name, share), (CONSOLIDATED, share))
             why = (
                 f"{said(jct)} The paper: below 1, lowest with local search, no number; here below 1 in "
                 f"{sum(one < 1 - SAME for one in jct)} of {counted(len(jct), 'seed')}. "
-                f"{_longer(found, (name, share), (CONSOLIDATED, share))} {facts} {origin(at(size))}."
+                f"{_longer(found, (name, share), (CONSOLIDATED, share))} {facts} {origin(_hostile(size, share))}."
             )
             measure = f"{JCT}, {100 * share:g} % hostile, {name} / {CONSOLIDATED}"
             rows.append(Entry(measure, "1", None, sum(jct) / len(jct), why, SECTION))

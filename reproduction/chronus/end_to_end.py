@@ -169,13 +169,13 @@ def changes(size: ChronusSize) -> dict[str, Line]:
 
 
 def reasons(size: ChronusSize) -> PaperFigure:
-    """Why: Chronus on MIX2 with one thing changed; the load of the jobs changed for it and two others."""
+    """Why: Chronus on MIX2 with one thing changed; where jobs are drawn their load too, for it and two others."""
     lines = changes(size)
     every: dict[Any, tuple[WorkloadSetting, Line]] = {
         (name, trace): (at(size, trace), line) for trace in size.traces for name, line in lines.items()
     }
     trace = size.traces[0]
-    loads = {factor: factor * TRACES[trace].load for factor in (0.5, 2.0)}
+    loads = {} if size.public else {factor: factor * TRACES[trace].load for factor in (0.5, 2.0)}
     for factor, load in loads.items():
         for line in (CHRONUS, KNOWN, EDF, GENIE):
             every[(f"{line.name}, run times x {factor:g}", trace)] = (at(size, trace, load=load), line)

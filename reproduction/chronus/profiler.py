@@ -33,8 +33,8 @@ def _paper(size: ChronusSize) -> Line:
 
 
 def _mixed(size: ChronusSize) -> WorkloadSetting:
-    """Short and H_MIX2 together."""
-    return at(size, short=True)
+    """Short and H_MIX2 together, drawn: no file has Short."""
+    return at(size, from_file=False, short=True)
 
 
 def _sizes(size: ChronusSize) -> dict[str, tuple[WorkloadSetting, Line]]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from reproduction.line import Line
 from workbench.base.arrays import FloatArray, IntArray
+from workbench.base.errors import InputError
 from workbench.scenario import traces
 from workbench.scenario.job import Job
 from workbench.scenario.presets.chronus import POWER
@@ -186,12 +187,21 @@ class WorkloadSetting:
         return made if self.density == 100 else at_density(made, self.density, seed)
 
 
-def at(size: ChronusSize, trace: str | None = None, **others: Any) -> WorkloadSetting:
-    """A workload on a size's part of the paper's cluster; trace: by default the size's first one. Drawn at `authors`
-    too where it is to have more than a kind of deadlines and a density, which are all that a file can be given."""
+OF_FILES = {"workload", "density"}
+"""What the jobs of a file can be given."""
+
+
+def at(size: ChronusSize, trace: str | None = None, *, from_file: bool = True, **others: Any) -> WorkloadSetting:
+    """A workload on a size's part of the paper's cluster; trace: by default the size's first one; from_file: where the
+    size has a file of it, else drawn there too. Raises InputError for what jobs of a file cannot be given."""
     trace = trace or size.traces[0]
     found = next(WorkloadSetting(*cluster, **others) for cluster in size.clusters if cluster[0] == trace)
-    return replace(found, public=trace == "P" and size.public and others.keys() <= {"workload", "density"})
+    public = from_file and size.public and trace == "P"
+    if public and (wrong := sorted(others.keys() - OF_FILES)):
+        raise InputError(
+            f"jobs at size {size.name}", ", ".join(wrong), f"one of {sorted(OF_FILES)}, as a file has them"
+        )
+    return replace(found, public=public)
 
 
 def origin(setting: WorkloadSetting) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,6 +16,7 @@ from reproduction import PaperFigure
 from reproduction.chronus import allocator, end_to_end, lines, profiler, selector, settings
 from reproduction.chronus.missed import PARTS, Gap
 from reproduction.chronus.settings import SIZES, TRACES, WorkloadSetting, at, is_short
+from workbench.base.errors import InputError
 from workbench.scenario.presets import preset
 from workbench.scenario.traces.timed import SCHEDULERS
 from workbench.session.api import simulate
@@ -231,6 +233,14 @@ def test_means_leave_out_unknown_values_and_ratios_are_seed_by_seed() -> None:
     assert lines.said([math.nan]) == "1 seed, unknown." and lines.said([0.5]) == "1 seed."
 
 
+class Swept(Exception):
+    """What a figure has run, in place of running it."""
+
+    @classmethod
+    def out(cls, points: Any, seeds: range) -> None:
+        raise cls(points)
+
+
 def test_the_authors_file_is_taken_at_their_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "trace.csv"
     rows = [f"{i},u{i % 3},1,{10 * i},vgg16,60,90-99,10-5,0,soft" for i in range(48)]
@@ -239,9 +249,20 @@ def test_the_authors_file_is_taken_at_their_size(tmp_path: Path, monkeypatch: py
     assert not at(full, "P").public and "drawn as P" in settings.origin(at(full, "P"))
     monkeypatch.setattr(settings, "fetch", lambda name: file)
     assert at(authors).public and authors.traces == ("P",) and not at(TINY).public
-    mixed = at(authors, short=True)  # of Short the file has no job, and none of another size or load
+    mixed = at(authors, from_file=False, short=True)  # of Short the file has no job, and none of another size or load
     assert any(is_short(job.name) for job in mixed.scenario(0).jobs) and "drawn as P" in settings.origin(mixed)
-    assert not at(authors, hostile=0.6).public and not at(authors, load=9.0).public
+    for of, value in (("short", True), ("hostile", 0.6), ("load", 9.0)):
+        with pytest.raises(InputError, match=f"jobs at size authors.*{of}.*density.*workload"):
+            at(authors, **{of: value})
+    for room, figure, public in (
+        (end_to_end, "reasons", True),
+        (profiler, "figure_6a", False),
+        (allocator, "figure_8b", False),
+    ):
+        with monkeypatch.context() as at_sweep, pytest.raises(Swept) as swept:
+            at_sweep.setattr(room, "sweep", Swept.out)
+            getattr(room, figure)(authors)
+        assert {setting.public for setting, _ in swept.value.args[0].values()} == {public}  # not both in a table
     setting = replace(at(authors), nodes=60)
     found = setting.scenario(0)
     assert len(found.jobs) == 24 and {job.name for job in found.jobs} <= {f"job-{i}" for i in range(48)}
