@@ -344,7 +344,7 @@ def test_what_a_log_and_its_site_leave_unsaid_is_told(tmp_path: Path) -> None:
     _, report = read(tmp_path, others, limits="Account|User|Share|GrpTRES\nbio||10|\nbio|ada|1|\n")
     told = "\n".join(report.notes)
     assert "1 job of users that no file has: no limit of theirs holds" in told
-    _, report = read(tmp_path, others, config="ClusterName = c\n", limits="Name|Priority|GraceTime\nquiet|5|\n")
+    _, report = read(tmp_path, others, limits="Name|Priority|GraceTime\nquiet|5|\n")
     assert "3 jobs of QOS that no file has: no limit of theirs holds" in report.notes
     assert "1 job of no partition, which may run anywhere" in told and "of accounts" not in told
 
