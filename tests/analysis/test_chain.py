@@ -497,3 +497,7 @@ def test_in_a_decision_who_waits_has_the_reason_that_was_given_last() -> None:
     turns = next(each for each in one_decision(workbench.simulate("preset:hops_example", "hops"), 1082.8).links
                  if each.step == "turns")  # fmt: skip
     assert "images gets slow-0 x 2; " in turns.text and "language waits (it could be chosen, but " in turns.text
+    profiled = one_decision(workbench.simulate("preset:chronus_small", "chronus"), 4920)
+    assert any(each.step == "turns" and "rush waits." in each.text for each in profiled.links), "was profiled before"
+    las = one_decision(workbench.simulate("preset:start_here", "las", detail=1), 1800)
+    assert any(each.step == "turns" and "vision waits." in each.text for each in las.links), "reasons of 0 s alone"

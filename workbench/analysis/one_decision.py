@@ -64,23 +64,20 @@ def one_decision(run: Run, at: float) -> OneDecision:
         links += [
             link for link in explained(lead, own_statement(run, call.time_s)).links if link.step not in OF_ONE_JOB
         ]
-        links += [Link("turns", _turns(run, call.number, jobs, [*have, *wait])), lead.placement()]
+        links += [Link("turns", _turns(jobs, [*have, *wait])), lead.placement()]
     went = f"GPUs go to {listed(have)}" if have else "nobody gets GPUs"
     rest = f"{', and ' if have else '; '}{listed(wait)} {'waits' if len(wait) == 1 else 'wait'}" if wait else ""
     when = format_duration(call.time_s, parts=2)
     return OneDecision(call.time_s, until_s, f"In the decision of {when} {went}{rest}.", tuple(links))
 
 
-def _turns(run: Run, number: int, jobs: Mapping[str, JobAtTime], names: list[str]) -> str:
-    """What each job got, and the scheduler's reason where it gave one."""
-    said = run.reasons[run.reasons["decision"] <= number].drop_duplicates("job", keep="last").set_index("job")
-    waits = [name for name in names if not jobs[name].held]  # of whom a reason stays until it changes
-    reasons = said["text"][(said["decision"] == number) | said.index.isin(waits)].to_dict()
+def _turns(jobs: Mapping[str, JobAtTime], names: list[str]) -> str:
+    """What each job got, and the scheduler's reason for what it has now, where it gave one."""
     told = []
     for name in names[:MOST_TOLD]:
-        held = listed(f"{node} x {gpus}" for node, gpus in jobs[name].held.items())
+        held, said = listed(f"{node} x {gpus}" for node, gpus in jobs[name].held.items()), jobs[name].said
         fresh = held and jobs[name].since_s == jobs[name].at_s
         does = f"gets {held}" if fresh else f"keeps {held}" if held else "waits"
-        told.append(f"{name} {does}{f' ({reasons[name]})' if name in reasons else ''}")
+        told.append(f"{name} {does}{f' ({said.text})' if said is not None else ''}")
     left = [f"{len(names) - MOST_TOLD} more"] if len(names) > MOST_TOLD else []
     return "; ".join([*told, *left]) + "."

@@ -106,6 +106,11 @@ def clock(seconds: float) -> str:
     return format_duration(float(seconds), parts=2)
 
 
+def moment(seconds: float) -> str:
+    """When something is, as people say it: to the second, however late in a run."""
+    return format_duration(float(seconds), parts=4)
+
+
 def _rounded(amount: Decimal, parts: int) -> Decimal:
     """Round to the smallest of the `parts` units that will be shown; under a minute, to three significant digits."""
     sizes = [size for _, size in _UNITS_SHOWN] + [1]

@@ -22,7 +22,7 @@ import numpy as np
 
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.round_times import boundary_after
-from workbench.base.units import clock
+from workbench.base.units import moment
 from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.baselines.mechanisms.rounds import ROUND_S
@@ -268,4 +268,4 @@ class LeasesScheduler(_ByRounds):
     def _waits(self, snapshot: Snapshot, start_s: float) -> Reason:
         if start_s == math.inf:
             return Reason("no_lease", f"{self.name} has no lease for it")
-        return Reason("later", f"its lease is to start at {clock(snapshot.now_s + start_s)}")
+        return Reason("later", f"its lease is to start at {moment(snapshot.now_s + start_s)}")

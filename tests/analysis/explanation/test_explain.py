@@ -12,6 +12,7 @@ import pytest
 import workbench
 from tests.analysis.explanation.explain_support import facts, scenario
 from workbench.analysis.explanation import alone, longest_wait_s
+from workbench.base.units import parse_duration
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.estimators.pmi import Pmi
 from workbench.session.registry import find_explainer, is_own, schedulers
@@ -249,6 +250,16 @@ def test_the_papers_own_presets_too(preset: str, names: tuple[str, ...]) -> None
             found = workbench.explain(run, job, at_s)
             assert found.state != "waiting" or found.binding, f"{name}, {job} at {at_s}"
         assert not (told := MANY_SECONDS.findall("; ".join(run.reasons["text"]))), told
+
+
+@pytest.mark.parametrize(("preset", "scheduler"), [("chronus_small", "chronus"), ("hare_example", "hare")])
+def test_reasons_of_a_late_run_name_moments_after_they_were_given(preset: str, scheduler: str) -> None:
+    """A moment without its minutes is over, and of two that read alike the second reason would not be recorded."""
+    early, later_s = workbench.preset(preset), 86400 + 4 * 3600
+    jobs = [job.model_copy(update={"arrival_s": job.arrival_s + later_s}) for job in early.jobs]
+    reasons = workbench.simulate(early.replace(jobs=jobs), scheduler).reasons
+    told = reasons["text"].str.findall(r"(?:until|to) ((?:\d[\d.]* (?:d|h|min|s)\b ?)+)").str[-1].dropna()
+    assert len(told) >= 3 and all(parse_duration(text.strip()) > reasons["time_s"][row] for row, text in told.items())
 
 
 def test_tasks_that_are_switched_in_do_not_run_yet_and_begin_one_by_one() -> None:

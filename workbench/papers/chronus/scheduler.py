@@ -39,7 +39,7 @@ import numpy as np
 from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, counted
 from workbench.base.round_times import boundary_after, boundary_from
-from workbench.base.units import clock
+from workbench.base.units import moment
 from workbench.papers.chronus import knobs
 from workbench.papers.chronus.algorithms import profiling, slo_plan
 from workbench.papers.chronus.algorithms.clusters import FreeByCluster, NodesUp, split
@@ -225,7 +225,7 @@ def _profiles(
 
 def _profiled(started: Assignment) -> Reason:
     where = counted(sum(started.gpus.values()), "GPU")
-    return Reason("profiled", f"new: is profiled on {where} until {clock(started.until_s)}")
+    return Reason("profiled", f"new: is profiled on {where} until {moment(started.until_s)}")
 
 
 def _next_s(profiler: Profiler, now_s: float, knobs: Knobs) -> float | None:

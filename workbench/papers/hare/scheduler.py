@@ -30,7 +30,7 @@ import numpy as np
 
 from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, Words, counted
-from workbench.base.units import clock
+from workbench.base.units import moment
 from workbench.baselines.mechanisms.task_rounds import MOST_ROUNDS, STEPS_PER_ROUND
 from workbench.papers.hare import knobs
 from workbench.papers.hare.algorithms.list_schedule import GpuChoice, fluid_start_s, list_schedule, middle_s, safe_order
@@ -314,7 +314,7 @@ def _reasons(found: TasksLeft, plan: TaskSchedule | AdaptiveSchedule) -> dict[st
         if isinstance(plan, AdaptiveSchedule):
             what += " or more, each of as many tasks as there are GPUs"
         kind = data.gpus[plan.gpu[first[row]]].accelerator
-        text = f"{what}, by the plan from {clock(starts[row])}, first on {kind}, to {clock(ends[row])}"
+        text = f"{what}, by the plan from {moment(starts[row])}, first on {kind}, to {moment(ends[row])}"
         note = notes.get((found.rows[row].job.model, int(data.tasks[row])))
         text += f" ({note})" if note else ""
         facts = {"rounds": float(rounds), "steps_each": float(each), "finish_s": float(ends[row])}

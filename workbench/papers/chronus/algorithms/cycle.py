@@ -17,7 +17,7 @@ import numpy as np
 from workbench.base.arrays import FloatArray
 from workbench.base.errors import counted
 from workbench.base.round_times import boundary_after, boundary_from
-from workbench.base.units import clock
+from workbench.base.units import clock, moment
 from workbench.papers.chronus.algorithms import guarantees, slo_plan, spot
 from workbench.papers.chronus.algorithms.admission import Admission, admit, feasible
 from workbench.papers.chronus.algorithms.clusters import FreeByCluster, NodesUp, held_by
@@ -514,14 +514,14 @@ class Cycle:
             return Reason("lease_lost", "its SLO lease is lost: no nodes hold its gang as it has to be placed")
         if own:
             return _has_next(own[0], self._start_s + (own[0] - 1) * self._slo_s - self._now_s)
-        return Reason("lease_later", f"its SLO lease is lost: it is planned again at {clock(self._start_s)}")
+        return Reason("lease_later", f"its SLO lease is lost: it is planned again at {moment(self._start_s)}")
 
     def _tell_profiler(self, profiler: Profiler) -> None:
         for place, one in enumerate(profiler.line, start=1):
             text = f"waits to be profiled on {counted(one.gpus, 'GPU')}: number {place}, first come first served"
             self._why[one.job] = Reason("profile_waits", text, {"place": float(place)})
         for running in profiler.running:
-            self._why[running.waiting.job] = Reason("profiled", f"new: is profiled until {clock(running.until_s)}")
+            self._why[running.waiting.job] = Reason("profiled", f"new: is profiled until {moment(running.until_s)}")
         for one in profiler.held:
             text = "submission control: its user's jobs have had their GPUs in this interval"
             self._why[one.job] = Reason("held_back", text)
@@ -586,7 +586,7 @@ def _has_lease(leases: int) -> Reason:
 @lru_cache(10_000)
 def _runs_on(leases: int, until_s: float) -> Reason:
     last = "" if leases else "last "
-    return Reason("slo_lease", f"runs on its {last}SLO lease until {clock(until_s)}", {"leases": float(leases)})
+    return Reason("slo_lease", f"runs on its {last}SLO lease until {moment(until_s)}", {"leases": float(leases)})
 
 
 @lru_cache(10_000)

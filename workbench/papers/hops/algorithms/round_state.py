@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.base.arrays import FloatArray, IntArray
-from workbench.base.units import clock
+from workbench.base.units import moment
 from workbench.papers.hops.algorithms.gains import gain_signals
 from workbench.papers.hops.algorithms.learning_rates import learning_rate
 from workbench.papers.hops.algorithms.queue import HopsQueue, adjusted_window, sensitivities, service_window
@@ -310,7 +310,7 @@ class RoundState:
     def _waits(self, name: str, facts: Mapping[str, float], due: DuePlan | None) -> Reason:
         """Why a job of the queue has no GPUs."""
         if due is not None and name in due.placed:
-            return Reason("coming", f"a plan that is carried out at {clock(due.due_s)} has GPUs for it", facts)
+            return Reason("coming", f"a plan that is carried out at {moment(due.due_s)} has GPUs for it", facts)
         if name in self._inside:
             if not self._inside[name]:
                 return Reason("no_room", "no idle GPUs on which it runs at one of its sizes", facts)
@@ -320,7 +320,7 @@ class RoundState:
         if name in self._window:
             return Reason("outside", "beyond the service window: those before it ask for all GPUs", facts)
         if due is not None:
-            text = f"until {clock(due.due_s)}, when the next plan is carried out, all goes on as before"
+            text = f"until {moment(due.due_s)}, when the next plan is carried out, all goes on as before"
             return Reason("between_plans", text, facts)
         if self._idle() == 0:
             return Reason("no_idle", "no GPU is idle, and within a round nobody gives up any", facts)
