@@ -27,7 +27,7 @@ test-long: setup ## what takes minutes: fuzz, kill -9, full sizes, every propert
 bench: setup ## measure the budgets of this machine (BENCH_ARGS=)
 	@.venv/bin/python -m benchmarks $(BENCH_ARGS)
 
-reproduce: setup ## the papers' evaluations, on built-in and on the authors' data: what no size of theirs has in reproduction/results yet, hours; goes on where it was stopped, two at a time (REPRODUCE_ARGS="gavel.fig8")
+reproduce: setup ## the papers' evaluations, on built-in and on the authors' data: what no other size with the same data has in reproduction/results yet, hours; goes on where it was stopped, two at a time (REPRODUCE_ARGS="gavel.fig8")
 	@.venv/bin/python -m reproduction run --size full $(REPRODUCE_ARGS)
 	@.venv/bin/python -m reproduction run --size authors $(REPRODUCE_ARGS)
 

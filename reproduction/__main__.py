@@ -41,7 +41,10 @@ def _parser() -> argparse.ArgumentParser:
     actions = parser.add_subparsers(required=True, metavar="run, check, table or gap")
     run_it = actions.add_parser("run", help="compute what is not finished, and keep it; finished seeds are not redone")
     run_it.add_argument(
-        "names", nargs="*", metavar="EXHIBIT", help="gavel.fig8, or a paper: gavel; default: all that no other size has"
+        "names",
+        nargs="*",
+        metavar="EXHIBIT",
+        help="gavel.fig8, or a paper: gavel; default: all; above small those that no other size with the same data has",
     )
     run_it.add_argument(
         "--size",
@@ -73,8 +76,8 @@ def _run(args: argparse.Namespace) -> int:
         if not least <= getattr(args, name) <= most:
             raise InputError(name, getattr(args, name), f"a whole number from {least} to {most}")
     names, size, results = chosen(tuple(args.names)), size_name(args.size), KeptResults(args.out)
-    if not args.names:
-        names = tuple(name for name in names if not kept_beside(name, size, results))
+    beside = [name for name in names if not args.names and kept_beside(name, size, results)]
+    names = tuple(name for name in names if name not in beside)
 
     def left() -> str:
         found = [name for name in names if wanted(name, size, results, args.seeds)]
@@ -83,7 +86,8 @@ def _run(args: argparse.Namespace) -> int:
     def told(cell: Cell) -> None:
         say(f"{cell.name}, seed {cell.seed}: kept. {left()}")
 
-    say(f"Size {size}. {left()}")
+    others = f" Left out: {counted(len(beside), 'exhibit')} that another size with the same data has." if beside else ""
+    say(f"Size {size}. {left()}.{others}")
     run(names, size, results, args.workers, args.seeds, told)
     for name in names:
         sys.stdout.write(_shown(name, size, results))
@@ -184,7 +188,8 @@ def _table(args: argparse.Namespace) -> int:
     sys.stdout.write(aligned(names, lines, left=len(names)) + f"\n{counts(found)}\n")
     for row in found if args.names else ():
         shown = row["authors_data"] or row["built_in_data"]
-        sys.stdout.write(f"\n{row['paper']}\n{_shown(row['id'], shown['size'], results) if shown else ''}")
+        why = f"{row['reason'] or row['no_again']}\n"
+        sys.stdout.write(f"\n{row['paper']}\n{_shown(row['id'], shown['size'], results) if shown else why}")
     return 0
 
 

@@ -22,6 +22,9 @@ WIDTH = 0.05
 where a claim is open at that width, all of `MOST`: who ended where it came out well would find what is not there. One
 that is the same in each of few seeds whose other measures differ has no width to go by yet."""
 
+QUICK = (SMALLEST, "small")
+"""Sizes of seconds to minutes."""
+
 DIGITS = 1e-5
 """Share of a number that `KeptResults` rounds away, twice over."""
 
@@ -82,10 +85,14 @@ def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list
 
 
 def kept_beside(name: str, size: str, results: KeptResults) -> bool:
-    """Whether another size with the same data has an exhibit's verdict and this one has nothing yet: it takes hours."""
+    """Whether another size with the same data has an exhibit's verdict and this one, which takes hours, has nothing."""
     least, authors = FEWEST if exhibits()[name].seeded else 1, size.startswith("authors")
     others = [each for each in sizes_of(name) if each not in (size, SMALLEST) and each.startswith("authors") == authors]
-    return not results.seeds(name, size) and any(len(results.seeds(name, each)) >= least for each in others)
+    return (
+        size not in QUICK
+        and not results.seeds(name, size)
+        and any(len(results.seeds(name, each)) >= least for each in others)
+    )
 
 
 def kept_cells(name: str, results: KeptResults) -> list[Cell]:

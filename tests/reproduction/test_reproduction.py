@@ -313,6 +313,9 @@ def test_one_exhibit_is_run_by_its_command_kept_and_shown(tmp_path: Path, capsys
     assert main(["table", "gavel.fig15"]) == 0
     said = capsys.readouterr().out
     assert "Many pairs of models gain" in said and '> 50 (ours: "many")' in said and "hare" not in said
+    assert main(["table", "hare.fig5", "hare.fig7", "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert f"\n{known()['hare.fig5'].reason}\n" in said and said.endswith("\nNothing is kept\n")
 
 
 @pytest.mark.long
@@ -449,13 +452,20 @@ def test_a_row_of_few_seeds_has_their_verdict(tmp_path: Path) -> None:
     assert row["authors_data"] and row["verdict"] == row["authors_data"]["verdict"] != "not run"
 
 
-def test_what_another_size_has_is_not_computed_unasked_where_it_takes_hours(tmp_path: Path) -> None:
+def test_what_another_size_has_is_not_computed_unasked_where_it_takes_hours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept, every = KeptResults(tmp_path), KeptResults().read("chronus.fig6d").query("size == 'authors'")
     for seed, beside in ((0, False), (1, False), (2, True)):
         kept.add("chronus.fig6d", every[every["seed"] == seed])
         assert runner.kept_beside("chronus.fig6d", "authors_half", kept) == beside
-    for size in ("authors", "full", "small"):
+    kept.add("chronus.fig6d", every.assign(size="full"))
+    for size in ("authors", "full", "small", "tiny"):  # what is there, and what takes seconds to minutes
         assert not runner.kept_beside("chronus.fig6d", size, kept)
+    monkeypatch.setattr("reproduction.__main__.run", lambda *of: None)
+    for size, told in (("authors_half", True), ("tiny", False)):
+        assert main(["run", "--size", size, "--out", str(tmp_path)]) == 0
+        assert ("Left out: 1 exhibit that another size" in capsys.readouterr().err) == told
 
 
 def test_an_exhibit_that_is_not_checked_is_said_not_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
