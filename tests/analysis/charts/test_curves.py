@@ -43,14 +43,17 @@ def test_a_drawing_is_valid_vega_lite_and_can_be_drawn(name: str) -> None:
     assert to_svg(drawing).startswith("<svg")
 
 
+def fields(drawing: Drawing) -> list[list[str]]:
+    """What hovering tells, layer by layer."""
+    told = [layer["encoding"].get("tooltip", []) for layer in drawing.named()["layer"]]
+    return [[each["field"] for each in each_layer] for each_layer in told if each_layer]
+
+
 def test_a_saturated_point_is_a_mark_without_a_value() -> None:
     drawing = curve(FULL, **TITLES)
     assert drawing.data["saturated"][["line", "x"]].to_dict("records") == [{"line": "b", "x": 2.0}]
     layers = drawing.named()["layer"]
-    told = [
-        [each["field"] for each in layer["encoding"]["tooltip"]] for layer in layers if "tooltip" in layer["encoding"]
-    ]
-    assert told == [["line", "x", "y", "low", "high"]] * 2, "of a band and of a dot in it"
+    assert fields(drawing) == [["line", "x", "y", "lower", "upper"]] * 2, "of a band and of a dot in it"
     assert layers[0]["mark"]["strokeWidth"] > 0, "bands over each other have edges"
     assert len(drawing.data["points"]) == 3 and drawing.data["points"]["y"].notna().all()
     assert "saturated" in str(drawing.named()["title"]) and "saturated" not in str(
@@ -159,9 +162,16 @@ def test_a_point_with_a_failed_run_is_left_out_and_said():
 
 
 def test_one_seed_has_no_interval():
-    drawing = charts.sweep(results(("a", 60.0, 0, 10.0), ("a", 90.0, 0, 20.0)), x="round_s")
+    frame = results(("a", 60.0, 0, 10.0), ("a", 90.0, 0, 20.0))
+    drawing = charts.sweep(frame, x="round_s")
     assert drawing.table["low"].isna().all() and drawing.table["y"].tolist() == [10, 20]
     assert drawing.named()["title"]["subtitle"] == "\u2605 best of its line"
+    assert fields(drawing) == [["line", "x", "y"]] and drawing.named()["layer"][0]["mark"]["strokeWidth"] == 0
+    assert fields(charts.sweep(frame.astype({"round_s": str}), x="round_s")) == [["line", "x", "y"]]
+    one_more = pd.concat([frame, results(("a", 90.0, 1, 30.0))])
+    for some in (charts.sweep(one_more, x="round_s"), charts.sweep(one_more.astype({"round_s": str}), x="round_s")):
+        assert fields(some)[-1] == ["line", "x", "y", "lower", "upper"]
+        assert some.data["points"]["lower"].tolist() == ["-", "-38.53"], "a word for no number, not null"
 
 
 def test_texts_and_truths_are_dots_with_bars():

@@ -25,6 +25,14 @@ MOST_PLACES = 8
 """Up to so many places on a logarithmic axis have their own ticks: round numbers between them say less."""
 MOST_DIGITS = 5
 """Places have no ticks of their own if one of them needs more digits."""
+ENDS_OF = {"lower": "low", "upper": "high"}
+TOLD_ENDS = (alt.Tooltip("lower:N", title="Lower end"), alt.Tooltip("upper:N", title="Upper end"))
+
+
+def _with_ends(points: pd.DataFrame) -> pd.DataFrame:
+    """With the ends of intervals as texts, as Vega's format writes "null" of a point that has none."""
+    texts = {name: points[end].map(lambda value: short_number(value, 4, "-")) for name, end in ENDS_OF.items()}
+    return points.assign(**texts)
 
 
 @unchecked
@@ -84,10 +92,11 @@ def curve(
         axis=alt.Axis(labelExpr=theme.NUMBER_EXPR, tickCount=6),
     )
     known = table[~table["saturated"] & table["y"].notna()]
-    of_lines = [("y", y_title), *([("low", "Lower end"), ("high", "Upper end")] if "low" in frame else [])]
+    banded = "low" in frame and bool(known["low"].notna().any())
     told = [
         alt.Tooltip("line:N", title="Line"),
-        *(alt.Tooltip(f"{name}:Q", title=head, format=".4~r") for name, head in [("x", x_title), *of_lines]),
+        *(alt.Tooltip(f"{name}:Q", title=head, format=".4~r") for name, head in (("x", x_title), ("y", y_title))),
+        *(TOLD_ENDS if banded else []),
     ]
     line = (
         marks("points")
@@ -102,7 +111,7 @@ def curve(
     )
     # Edges, by which bands that lie over each other are told apart; and their ends at each point, on hover.
     ends = {"x": x, "y": alt.Y("low:Q", title=y_title), "y2": "high:Q", "color": colour}
-    edges = {"strokeWidth": 1.5, "strokeOpacity": 0.8} if "low" in frame else {"strokeWidth": 0}
+    edges = {"strokeWidth": 1.5, "strokeOpacity": 0.8} if banded else {"strokeWidth": 0}
     band = marks("points").mark_area(fillOpacity=0.15, **edges).encode(**ends, stroke=colour)
     hover = marks("points").mark_rule(strokeWidth=14, opacity=0).encode(**ends, tooltip=told)
     top = (
@@ -117,7 +126,7 @@ def curve(
     below = {name: TRIANGLE_PX * (i + 0.5) for i, name in enumerate(names)}
     layers = [
         band,
-        *([hover] if "low" in frame else []),
+        *([hover] if banded else []),
         line,
         *([top] if len(full) else []),
         *([named] if known["best"].any() else []),
@@ -126,7 +135,7 @@ def curve(
     return drawn(
         *layers,
         data={
-            "points": known[["line", "x", "y", "low", "high", "best"]],
+            "points": _with_ends(known)[["line", "x", "y", "low", "high", "lower", "upper", "best"]],
             "saturated": full[["line", "x"]].assign(y_px=full["line"].map(below)),
             "message": message("" if len(table) else "No values"),
         },
@@ -345,8 +354,7 @@ def _dots(
         alt.Tooltip("line:N", title="Line"),
         alt.Tooltip("x:N", title=x_title),
         alt.Tooltip("y:Q", title=y_title, format=".4~r"),
-        alt.Tooltip("low:Q", title="Interval from", format=".4~r"),
-        alt.Tooltip("high:Q", title="to", format=".4~r"),
+        *(TOLD_ENDS if points["low"].notna().any() else []),
     ]
     dot = marks("points").mark_point(filled=True, size=90, opacity=1)
     bar = marks("points").transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5)
@@ -354,7 +362,7 @@ def _dots(
         bar.encode(x=x, xOffset=across, y=alt.Y("low:Q", title=y_title, scale=scale), y2="high:Q", color=colour),
         dot.encode(x=x, xOffset=across, y=y, color=colour, tooltip=tooltip),
         message_layer(),
-        data={"points": shown, "message": message("" if len(shown) else "No values")},
+        data={"points": _with_ends(shown), "message": message("" if len(shown) else "No values")},
         table=shown,
         label=f"{title}: {y_title} for {', '.join(values)}, a dot each for {', '.join(names)}.",
         title=title,
