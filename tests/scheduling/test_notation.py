@@ -13,6 +13,7 @@ from workbench.scheduling.notation import (
     equations,
     meaning,
     model_size,
+    numbered,
     render,
     source,
     symbols,
@@ -58,6 +59,8 @@ def test_parts_without_doc_are_left_out(model):
     extra.helper = pyo.Var()
     assert "helper" not in symbols(extra)["part"].tolist()
     assert tags(extra)["helper"] == ""
+    extra.pick, extra.takes = pyo.Var(["a"], [1]), pyo.Param(["a"], [1], ["v100"], initialize=2.0)
+    assert numbered(extra) == {"pick[a,1]": "takes: 2 of v100"}, "by its name, where doc says nothing"
 
 
 @pytest.mark.parametrize("given", [fairness, fairness.MaxMinFairness, fairness.MaxMinFairness(), fairness.__doc__])

@@ -15,6 +15,7 @@ from workbench.analysis.rows.relax_and_without import RowChange
 from workbench.analysis.rows.slack_and_duals import statement_rows
 from workbench.analysis.rows.stated import SolvedStatement, solved
 from workbench.base.errors import WorkbenchError
+from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.presets import presets
@@ -173,8 +174,10 @@ def notes(found: FoundRows) -> str:
     said = found.table.attrs["notes"]
     texts = [f"<p class='wb-note'>{html.escape(note[0].upper() + note[1:])}.</p>" for note in said]
     if known := numbered(found.statement.model):
-        lines = "".join(f"<br><code>{html.escape(name)}</code> {html.escape(of)}" for name, of in known.items())
-        summary = f"<summary>What each {html.escape(next(iter(known)).partition('[')[0])} is</summary>"
+        told = [f"<br><code>{html.escape(name)}</code> {html.escape(of)}" for name, of in known.items()]
+        more = f"<br>and {len(told) - ROWS_SHOWN:,} more" if len(told) > ROWS_SHOWN else ""
+        lines, parts = "".join(told[:ROWS_SHOWN]) + more, dict.fromkeys(name.partition("[")[0] for name in known)
+        summary = f"<summary>What each {html.escape(listed(parts))} is</summary>"
         texts.append(f"<details class='wb-note'{' open' * (len(known) <= MOST_OPEN)}>{summary}{lines}</details>")
     return "".join(texts)
 

@@ -127,7 +127,7 @@ def numbered(model: pyo.ConcreteModel) -> dict[str, str]:
     for param in model.component_objects(pyo.Param, descend_into=False) if mine else ():
         for index in param:
             if isinstance(index, tuple) and index[:-1] in known:
-                of = known[index[:-1]].setdefault(meaning(param), [])
+                of = known[index[:-1]].setdefault(meaning(param) or param.local_name, [])
                 of.append(f"{_number(pyo.value(param[index]))} of {index[-1]}")
     texts = {index: "; ".join(f"{said}: {listed(each)}" for said, each in of.items()) for index, of in known.items()}
     return {name: texts[index] for name, index in mine.items() if texts[index]}

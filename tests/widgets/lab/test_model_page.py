@@ -7,8 +7,10 @@ import html
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
+import pyomo.environ as pyo
 import pytest
 
 import workbench
@@ -75,6 +77,11 @@ def test_a_variable_with_a_number_says_what_that_is_and_has_one_of_its_bounds_be
     found = found_at(run, 1500.0)
     said = "GPUs that a configuration takes: 2 of fast-0"
     assert variables(found.statement)["choose[images,4]"] == said and said in notes(found)
+    many = pyo.ConcreteModel()
+    many.x, many.y = pyo.Var(["a"], range(150)), pyo.Var(["a"], range(100))
+    many.takes = pyo.Param(["a"], range(150), ["v100"], initialize=1.0)
+    told = notes(found._replace(statement=replace(found.statement, model=many)))
+    assert "What each x and y is<" in told and told.count("takes: 1") == 200 and "and 50 more" in told
     bounds, below = found.names[:-12], dict(name.split(" ") for name in found.names[-12:])
     upper = dict(name.split(" ") for name in bounds if name.startswith("choose["))
     assert len(upper) == sum(name.startswith("choose[") for name in bounds) == 12
