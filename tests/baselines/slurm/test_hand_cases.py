@@ -551,6 +551,8 @@ def test_where_slurm_does_not_take_a_number_its_default_holds() -> None:
         "SchedulerParameters": "bf_interval=0,bf_resolution=²,bf_window=43201,BF_Max_Job_Test=7,bf_max_job_test=8",
     }
     scenario = with_config(site_of(job("x", 0, 60, 8, 60), job("y", 1, 60, 8, 60)), none)
+    nought = with_config(scenario, CONFIG | {"SchedulerParameters": "bf_resolution=0,bf_window=0"})
+    assert [read_site(nought).settings[name] for name in ("bf_resolution", "bf_window")] == [60, 1440]
     told = read_site(scenario).settings
     names = "PriorityCalcPeriod", "bf_interval", "bf_resolution", "bf_window", "bf_max_job_test"
     assert [told[name] for name in names] == [300, 30, 60, 1440, 7]

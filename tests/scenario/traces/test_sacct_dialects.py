@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -219,13 +220,17 @@ def test_what_no_cluster_can_have_been_is_told_and_changes_none(tmp_path: Path) 
 
 
 def test_what_slurm_does_not_take_of_its_site_is_told_and_left_out(tmp_path: Path) -> None:
-    """Numbers, times and resources of settings, limits and shares, rows of events, and a file that was cut."""
+    """Numbers, times and resources of settings, limits and shares, rows of events, and a file that was cut; of a list
+    of resources what can be read is kept (gres with a suffix, weights that are not whole), of parameters the leading
+    digits, and -1 is for ever."""
     files = {
         "config": "Configuration data as of 2024-03-04T08:00:00\nPriorityWeightAge = banana\nPriorityMaxAge = -1\n"
         "PriorityDecayHalfLife = 7-0\nSchedulerParameters = bf_interval=0,bf_window=x,bf_resolution=30,defer,"
         "sched_interval=²,bf_max_job_test=1000001,bf_min_age_reserve=1.5\nFairShareDampeningFactor = 0\n"
+        "PriorityWeightTRES = CPU=1000,Mem=x,GRES/gpu=1500.5\nPriorityFavorSmall = 1\n"
         "PriorityCalcPeriod = UNLIMITED\nPriorityType = priority/banana\nAccountingStorageEnforce = limits,qoz\n",
-        "limits": "Name|GraceTime|MaxTRESPU|GrpTRES|MaxJobsPU\nnormal|00:00:00|gres/gpu=-3|gres/gpu=8|3\n",
+        "limits": "Name|GraceTime|MaxTRESPU|GrpTRES|MaxJobsPU\nnormal|00:00:00|gres/gpu=-3|"
+        "cpu=x,gres/gpu=8,gres/tmpdisk=2K,gres/gpu:a100=.5|3\n",
         "shares": "Account|User|RawShares|RawUsage\nbio||parent|5\nbio|ada|1|banana\n",
         "events": "NodeName|TimeStart|TimeEnd\na1|nonsense|Unknown\na1|2024-03-04T09:00:00|2024-03-04T08:30:00\n"
         "ghost-9|2024-03-04T09:00:00|2024-03-04T10:00:00\n",
@@ -236,23 +241,29 @@ def test_what_slurm_does_not_take_of_its_site_is_told_and_left_out(tmp_path: Pat
     scenario, report = convert("sacct", tmp_path / "log", **given)
     assert [note for note in report.notes if "does not take" in note or "odd events" in note or "been cut" in note] == [
         "config may have been cut: scontrol ends it with whether slurmctld is up",
-        "13 values that Slurm does not take, as if not there: MaxTRESPU=gres/gpu=-3 (qos normal), RawUsage=banana "
-        "(user ada), AccountingStorageEnforce=limits,qoz, FairShareDampeningFactor=0, PriorityCalcPeriod=UNLIMITED, "
-        "PriorityMaxAge=-1, PriorityType=priority/banana, PriorityWeightAge=banana, bf_interval=0, bf_window=x, "
-        "sched_interval=², bf_max_job_test=1000001 and 1 more",
+        "14 values that Slurm does not take, or that cannot be read, left out: GrpTRES=cpu=x (qos normal), GrpTRES="
+        "gres/gpu:a100=.5 (qos normal), MaxTRESPU=gres/gpu=-3 (qos normal), RawUsage=banana (user ada), "
+        "AccountingStorageEnforce=limits,qoz, FairShareDampeningFactor=0, PriorityCalcPeriod=UNLIMITED, PriorityType="
+        "priority/banana, PriorityWeightAge=banana, PriorityWeightTRES=Mem=x, bf_interval=0, bf_window=x and 2 more",
         "odd events: 1 without a time at which they begin, 1 that end before they begin and 1 of nodes that no file "
         "has (ghost-9)",
     ]
     site = read_site(scenario)
-    assert (site.settings["PriorityMaxAge"], site.settings["PriorityWeightAge"]) == (7 * 86400, 0)
-    assert site.qos["normal"].tres == {"GrpTRES": {"gres/gpu": 8}} and site.qos["normal"].jobs == {"MaxJobsPU": 3}
+    names = "PriorityMaxAge", "PriorityWeightAge", "bf_min_age_reserve", "bf_window", "bf_resolution"
+    assert [site.settings[name] for name in names] == [math.inf, 0, 1, 1440, 30] and site.favors_small
+    assert site.tres_weight == {"cpu": 1000, "gres/gpu": 1500.5}
+    assert site.qos["normal"].tres == {"GrpTRES": {"gres/gpu": 8, "gres/tmpdisk": 2048}} and site.qos[
+        "normal"
+    ].jobs == {"MaxJobsPU": 3}
 
 
 def test_what_cannot_be_read_of_nodes_and_when_they_were_away_is_told_and_left_out(tmp_path: Path) -> None:
-    """Of four events one is left, and of a node what can be read; a flag of a QOS that nobody knows is told as well."""
+    """Of six events three are left (Slurm writes REBOOT and MAINT of nodes that are down, too), and of a node what can
+    be read; a flag of a QOS that nobody knows is told as well."""
     files = {
-        "nodes": NODES.replace("gpu:v100:4 CPUs=32 RealMemory=256000", "gpu:v100:x CPUs=-4 RealMemory=lots")
+        "nodes": NODES.replace("gpu:v100:4 CPUs=32 RealMemory=256000", "gpu:v100:x CPUs=32+ RealMemory=lots")
         .replace("Weight=20", "Weight=²0")
+        .replace("m1 Gres", "m1 State=pow_dn Gres")
         .replace("c1 CPUs=64", "c1 CPUs=64 State=FROBNICATED")
         .replace("Nodes=c1", "Nodes=c[1")
         .replace("Nodes=v1,m1", "Nodes=v1,m1,z9 QoS=ghost MaxNodes=few"),
@@ -261,23 +272,25 @@ def test_what_cannot_be_read_of_nodes_and_when_they_were_away_is_told_and_left_o
         "ReservationName=s StartTime=2024-03-04T08:00:00 EndTime=2024-03-04T09:00:00 Nodes=a1,y7 Flags=MAINT,ODD\n",
         "events": "NodeName|TimeStart|TimeEnd|State\na1|2024-03-04T09:00:00|2024-03-04T09:30:00|FROBNICATED\n"
         "a1|2024-03-04T09:00:00|nonsense|DOWN\na1|2024-03-04T09:00:00|2024-03-04T09:30:00|IDLE\n"
-        "a[1|2024-03-04T09:00:00|2024-03-04T09:30:00|DOWN\na2|2024-03-04T08:01:00|2024-03-04T08:02:00|IDLE+DRAIN\n",
+        "a[1|2024-03-04T09:00:00|2024-03-04T09:30:00|DOWN\na2|2024-03-04T08:01:00|2024-03-04T08:02:00|IDLE+DRAIN\n"
+        "a2|2024-03-04T08:03:00|2024-03-04T08:04:00|REBOOT^\na2|2024-03-04T08:05:00|2024-03-04T08:06:00|MAINT\n",
     }
     for name, text in {"log": dump(Ran("1", 0, 0, 600)), **files}.items():
         (tmp_path / name).write_text(text)
     scenario, report = convert("sacct", tmp_path / "log", **{name: [tmp_path / name] for name in files})
     odd = "does not take", "odd events", "not go by"
     assert [note for note in report.notes if any(word in note for word in odd)] == [
-        "11 values that Slurm does not take, as if not there: weight=²0 (node a1 and node a2), gres=gpu:v100:x (node "
-        "v1), cpus=-4 (node v1), realmemory=lots (node v1), state=FROBNICATED (node c1), MaxNodes=few (partition "
-        "small), nodes=c[1 (partition cpu), soon to 2024-03-04T09:00:00 (reservation r), NODENAME=a[1 (event), "
-        "QoS=ghost (partition small) and nodes=y7 (reservation s)",
+        "11 values that Slurm does not take, or that cannot be read, left out: weight=²0 (node a1 and node a2), gres="
+        "gpu:v100:x (node v1), cpus=32+ (node v1), realmemory=lots (node v1), state=FROBNICATED (node c1), MaxNodes="
+        "few (partition small), nodes=c[1 (partition cpu), soon to 2024-03-04T09:00:00 (reservation r), NODENAME=a[1 "
+        "(event), QoS=ghost (partition small) and nodes=y7 (reservation s)",
         "odd events: 1 in the state FROBNICATED, in which no node is away, 1 without a time at which they end and 1 in "
         "the state IDLE, in which no node is away",
         "the scheduler slurm does not go by: MaxNodes=few (partition small), Flags=Relative (qos normal) and Flags=ODD "
         "(reservation s)",
     ]
     assert "2 nodes without GPUs, CPUs or memory in any file: v1 and z9" in report.notes
-    assert {each.node for each in scenario.core.faults.list} == {"a2"}
+    assert [(each.node, each.from_s) for each in scenario.core.faults.list] == [("a2", 60), ("a2", 180), ("a2", 300)]
+    assert "1 node down or drained, without a job in the log: left out" in report.notes
     kept = [entity.name for entity in scenario.entities if entity.attributes["kind"] == "reservation"]
     assert kept == ["reservation s"]

@@ -54,7 +54,9 @@ from workbench.scenario.traces.slurm_values import (
     RESERVATION,
     RESERVATION_FLAGS,
     SHARES,
+    has_gone,
     is_away,
+    is_tres,
     parameters,
     readable,
     whole,
@@ -120,7 +122,8 @@ class Site:
     """All that the files say; moments in seconds from `trace_file.EPOCH`. entries: of entities, by kind and name;
     associations: those of accounts and users, by cluster; listed: from, to, and the nodes that the cluster had;
     nowhere: reservations of which a file does not say the nodes; ignored: settings that the scheduler slurm does not go
-    by, and whose; unread: values that Slurm does not take; odd: rows of events that tell nothing, by why."""
+    by, and whose; unread: values that Slurm does not take, or that cannot be read; odd: rows of events that tell
+    nothing, by why."""
 
     nodes: dict[str, SeenNode] = field(default_factory=dict)
     entries: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
@@ -152,11 +155,16 @@ class Site:
             self.notes.append(f"{counted(cut, 'line')} of {Path(path).name} left out, not as long as its header")
 
     def _read(self, whose: str, row: Mapping[str, str], keys: Sequence[str]) -> dict[str, float | str]:
-        """`_kept`, but for what Slurm does not take, which is told."""
-        odd = [key for key in keys if (text := given(row.get(key.upper()))) and not readable(key, text)]
-        for key in odd:
-            _add(self.unread, f"{key}={row[key.upper()]}", whose)
-        return _kept(row, [key for key in keys if key not in odd])
+        """`_kept`, but for what Slurm does not take, which is told: of a list of resources those, not the others."""
+        kept = dict[str, str]()
+        for key in keys:
+            text = given(row.get(key.upper())) or ""
+            parts = text.split(",") if is_tres(key) else [text]
+            odd = [part for part in parts if part and not readable(key, part)]
+            for part in odd:
+                _add(self.unread, f"{key}={part}", whose)
+            kept[key.upper()] = ",".join(part for part in parts if part not in odd)
+        return _kept(kept, keys)
 
     def _first(
         self, whose: str, cells: Mapping[str, str], reader: Callable[[str], Found | None], *names: str
@@ -267,7 +275,7 @@ class Site:
         self.zoned.add(is_zoned(row["TIMESTART"]))
         if stop < start:
             self.odd["that end before they begin"] += 1
-        elif state is not None and not is_away(state):
+        elif state is not None and not has_gone(state):
             self.odd[f"in the state {state}, in which no node is away"] += 1
         elif names := self._hosts("event", row, "NODENAME"):
             self.absences += [(name, start, stop) for name in names]
@@ -388,7 +396,7 @@ class Site:
                 f"{counted(len(bare), 'node')} without GPUs, CPUs or memory in any file: {listed(bare, 5)}"
             )
         if self.unread:
-            what = f"{counted(len(self.unread), 'value')} that Slurm does not take, as if not there"
+            what = f"{counted(len(self.unread), 'value')} that Slurm does not take, or that cannot be read, left out"
             self.notes.append(f"{what}: {listed(_told(self.unread), 12)}")
         if ghosts := {name for name, *_ in self.absences} - self.nodes.keys() if self.nodes else ():
             self.odd[f"of nodes that no file has ({listed(sorted(ghosts), 3)})"] += sum(

@@ -113,22 +113,21 @@ def _brief(stem: str, numbers: Sequence[str]) -> str:
 
 
 def resources(text: str) -> dict[str, float | None]:
-    """`cpu=8,mem=32000M,gres/gpu:v100=2` by name, memory in MB; None for what has no number."""
+    """`cpu=8,mem=32000M,gres/gpu:v100=2,gres/tmpdisk=2G` by name, memory in MB; None for what has no number."""
     found: dict[str, float | None] = {}
     for part in text.split(","):
         name, equals, value = part.strip().partition("=")
         name = name.lower()
         if name:
-            whole = float(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
             read = megabytes if name == "mem" else count
-            found[name] = whole if name.startswith("gres/") else read(value) if equals else None
+            found[name] = read(value) if equals else None
     return found
 
 
 def count(text: str) -> float | None:
     """A number below 2^64, also `2K` (2048)."""
     match = _COUNT.fullmatch(text.strip())
-    found = math.inf if match is None else float(match[1]) * (1024.0 * _FACTOR[match[2]] if match[2] else 1.0)
+    found = math.inf if match is None else float(match[1]) * (1024.0**2 * _FACTOR[match[2]] if match[2] else 1.0)
     return found if found < MOST_64 else None
 
 
@@ -162,9 +161,11 @@ def gres(text: str) -> dict[str, int] | None:
 def gpus_by_type(text: str) -> dict[str, float | None]:
     """GPUs by type of a list of resources; `gpu` where no type is named, None where a number cannot be read."""
     found: dict[str, float | None] = {}
-    for name, number in resources(text).items():
+    for part in text.lower().split(","):
+        name, _, value = part.strip().partition("=")
         kind, _, label = name.removeprefix("gres/").partition(":")
         if name.startswith("gres/") and kind in ("gpu", "shard"):
+            number = float(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
             found["shard" if kind == "shard" else label or kind] = number
     if len(found) > 1 and "shard" not in found:
         found.pop("gpu", None)  # the sum of the others

@@ -1,7 +1,7 @@
-"""Which values Slurm takes, of the settings, limits and shares in a site's files: others are told, and left out.
+"""Which columns and settings of a site's files are read, and which values Slurm takes: others are told, and left out.
 
-Ranges are those of slurm.conf(5), of sacctmgr(1) and, of SchedulerParameters, of `_load_config` in backfill.c, Slurm
-22.05.
+Ranges are those of slurm.conf(5), of sacctmgr(1) and, of SchedulerParameters, of `_load_config` in backfill.c and
+`schedule` in job_scheduler.c, Slurm 22.05.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from workbench.scenario.traces.trace_file import number
 AWAY = frozenset(
     [
         *("down", "drain", "drained", "draining", "drng", "fail", "failing", "failg", "unknown", "unk", "future"),
-        *("futr", "error", "err", "inval", "invalid"),
+        *("futr", "error", "err", "inval", "invalid", "reboot", "dn"),
     ]
 )
 """Words of a node's state in which it takes no jobs."""
 THERE = frozenset(
     [
         *("idle", "alloc", "allocated", "mix", "mixed", "comp", "completing", "maint", "resv", "reserved", "plnd"),
-        *("planned", "block", "blocked", "boot", "reboot", "npc", "perfctrs", "power", "powered", "powering", "cloud"),
+        *("planned", "block", "blocked", "boot", "npc", "perfctrs", "pow", "power", "powered", "powering", "cloud"),
     ]
 )
 """Those in which it may."""
+GOES = frozenset(["maint", "boot", "pow", "power", "powered", "powering"])
+"""Of these the words that Slurm puts in place of DOWN too: an event in such a state is there as the node went."""
 PARTITION = (
     *("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "MaxNodes", "MinNodes", "State", "QoS"),
     *("AllowAccounts", "DenyAccounts", "AllowQos", "DenyQos", "OverSubscribe", "LLN", "MaxCPUsPerNode"),
@@ -131,12 +133,13 @@ RANGES: dict[str, tuple[float, float]] = {
 """Whole numbers, from where to where they may be."""
 AMOUNTS = ("UsageFactor", "RawUsage")
 """Numbers from 0, not always whole."""
+YES, NO = ("yes", "up", "true", "1"), ("no", "down", "false", "0")
 ENFORCED = ("associations", "limits", "nojobs", "nosteps", "qos", "safe", "wckeys", "all", "none", "0", "1", "2")
 WORDS = {
     "AccountingStorageEnforce": ENFORCED,
     "PriorityType": ("priority/basic", "priority/multifactor"),
     "SchedulerType": ("sched/backfill", "sched/builtin"),
-    "PriorityFavorSmall": ("yes", "no", "1", "0", "true", "false", "up", "down"),
+    "PriorityFavorSmall": (*YES, *NO),
     "Share": ("parent",),
     "RawShares": ("parent",),
     **dict.fromkeys(("MaxNodes", "MinNodes"), ("unlimited", "infinite")),
@@ -151,6 +154,22 @@ def is_away(state: str) -> bool | None:
     return True if words & AWAY else False if words & THERE else None
 
 
+def has_gone(state: str) -> bool:
+    """Whether an event in such a state tells that its node went."""
+    return bool(is_away(state)) or not GOES.isdisjoint(re.findall("[a-z]+", state.lower()))
+
+
+def is_yes(value: float | str) -> bool:
+    """Whether a setting that is yes or no is yes (`s_p_get_boolean`)."""
+    return str(value).lower().removesuffix(".0") in YES
+
+
+def span_s(value: float | str) -> float | None:
+    """Seconds of a time: a number is of minutes (as slurm.conf may have it), -1 for ever, else `[D-]HH:MM:SS`."""
+    minutes = number(str(value))
+    return seconds(str(value)) if minutes is None else math.inf if minutes == -1 else 60.0 * minutes
+
+
 def whole(text: str) -> float | None:
     """A whole number of 32 bits from 0, None for anything else."""
     found = number(text)
@@ -162,9 +181,9 @@ def takes(name: str) -> str:
     if name in SPANS:
         return SPAN + (" above 0" if SPANS[name] else "")
     low, high = RANGES.get(name, (0, math.inf))
-    whole = "whole " if name in RANGES else ""
+    kind = "whole " if name in RANGES else ""
     upto = f" to {high:.0f}" if high < MOST_32 else ""
-    return f"a {whole}number from {low:g}{upto}" + (", or -1: it does not run" if name in OFF else "")
+    return f"a {kind}number from {low:g}{upto}" + (", or -1: it does not run" if name in OFF else "")
 
 
 def readable(name: str, text: str) -> bool:
@@ -173,26 +192,38 @@ def readable(name: str, text: str) -> bool:
     if name in WORDS and (found is None or name not in RANGES):
         return all(word.strip().lower() in WORDS[name] for word in text.split(","))
     if name in SPANS:
-        span_s = seconds(text) if found is None else 60.0 * found
+        lasts_s = span_s(text)
         return (
-            span_s is not None
-            and SPANS[name] <= span_s
-            and (span_s < 60 * MOST_32 or (span_s == math.inf and not SPANS[name]))
+            lasts_s is not None
+            and SPANS[name] <= lasts_s
+            and (lasts_s < 60 * MOST_32 or (lasts_s == math.inf and not SPANS[name]))
         )
-    if "TRES" in name and name != "TRESBillingWeights":
-        return None not in resources(text).values()
+    if is_tres(name):  # weights alone are not whole
+        counts = resources(text)
+        parts = name == "PriorityWeightTRES"
+        return all(
+            each is not None and (parts or each.is_integer() or not key.startswith("gres/"))
+            for key, each in counts.items()
+        )
     if name in RANGES:
         low, high = RANGES[name]
         return found is not None and found.is_integer() and (low <= found <= high or (name in OFF and found == -1))
     return name not in AMOUNTS or (found is not None and 0 <= found < MOST_64)
 
 
+def is_tres(name: str) -> bool:
+    """Whether a setting is a list of resources, each with a number."""
+    return "TRES" in name and name != "TRESBillingWeights"
+
+
 def parameters(parts: Iterable[str]) -> Iterator[tuple[str, str, float | None]]:
     """Of the parts of SchedulerParameters those that slurm goes by: name, text, number (None: Slurm does not take it);
-    of one that is there twice the first, in any capitals, as Slurm reads them."""
+    of one that is there twice the first, in any capitals, and its leading digits (atoi), as Slurm reads them."""
     known = set[str]()
     for part in parts:
         name, _, text = part.strip().partition("=")
         if (name := name.lower()) in PARAMETERS and name not in known:
             known.add(name)
-            yield name, text, number(text) if readable(name, text) else None
+            begin = re.match(r"\s*[+-]?\d+", text, re.ASCII)
+            digits = begin[0] if begin else text
+            yield name, text, number(digits) if readable(name, digits) else None

@@ -21,8 +21,8 @@ from workbench.baselines.mechanisms.slurm.asks import JOB, Ask, Partition, ask_o
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.slurm_site import CPU
-from workbench.scenario.traces.slurm_text import hosts, resources, seconds
-from workbench.scenario.traces.slurm_values import parameters, readable
+from workbench.scenario.traces.slurm_text import hosts, resources
+from workbench.scenario.traces.slurm_values import is_yes, parameters, readable, span_s
 
 NODE = ("partitions", "cpus", "memory_mb", "weight", "features", "features 2", "features 3")
 TRES_LIMITS = ("GrpTRES", "GrpTRESRunMins", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA")
@@ -229,7 +229,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
         enforced=enforced,
         counts_ends=enforced,
         over_time=says(config, "PriorityFlags", "SMALL_RELATIVE_TO_TIME"),
-        favors_small=says(config, "PriorityFavorSmall", "yes"),
+        favors_small=is_yes(config.get("PriorityFavorSmall", "no")),
         by_priority=not says(config, "PriorityType", "basic"),
         fair_tree=not says(config, "PriorityFlags", "NO_FAIR_TREE"),
         backfills=backfills(config),
@@ -440,8 +440,8 @@ def _settings(config: Mapping[str, Any]) -> dict[str, float]:
     for name in DEFAULTS:
         value = config.get(name) if name in SETTINGS else None
         if value is not None and readable(name, str(value)):
-            span_s = _span_s(value) if name in DURATIONS else float(value)
-            found[name] = DEFAULTS[name] if span_s is None else span_s
+            lasts_s = span_s(value) if name in DURATIONS else float(value)
+            found[name] = DEFAULTS[name] if lasts_s is None else lasts_s
     for name, _, value in parameters(_listed(config, "SchedulerParameters")):
         found[name] = value if value is not None and value >= 0 else DEFAULTS[name]
     return found
@@ -459,7 +459,7 @@ def _listed(record: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _partition(record: Mapping[str, Any]) -> Partition:
-    longest, default = (_span_s(record.get(name, "")) for name in ("MaxTime", "DefaultTime"))
+    longest, default = (span_s(record.get(name, "")) for name in ("MaxTime", "DefaultTime"))
     qos = str(record.get("QoS", ""))
     tier, factor = (float(record.get(name, 1.0)) for name in ("PriorityTier", "PriorityJobFactor"))
     policy = str(record.get("Policy", ""))
@@ -470,11 +470,6 @@ def _partition(record: Mapping[str, Any]) -> Partition:
     return Partition(str(record["name"]), tier, factor, longest_s, default_s, qos, policy, as_set)
 
 
-def _span_s(value: float | str) -> float | None:
-    """A number, which is of minutes (as slurm.conf may have it), or `[D-]HH:MM:SS`."""
-    return value * 60.0 if isinstance(value, (int, float)) else seconds(value)
-
-
 def limits_of(record: Mapping[str, Any]) -> Caps:
     """The limits of one entity; resources by name, `gres/gpu` among them."""
     tres = {
@@ -483,8 +478,8 @@ def limits_of(record: Mapping[str, Any]) -> Caps:
         if name in record
     }
     jobs = {name: float(record[name]) for name in COUNT_LIMITS if name in record}
-    wall = record.get("MaxWall", math.inf)
-    wall_s = _span_s(wall)
+    wall = record.get("MaxWall", "UNLIMITED")
+    wall_s = span_s(wall)
     if wall_s is None:
         raise InputError(
             f"{record['kind']} {record['name']}: MaxWall", wall, "minutes, or [days-]hours:minutes:seconds"
