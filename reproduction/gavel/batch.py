@@ -111,7 +111,7 @@ def figure_19(size: GavelSize) -> PaperFigure:
         rows += (
             Entry(f"makespan, FIFO / Gavel, {of}", "1", 2.5 if most else None, over[FIFO],
                 "Their policy `fifo` (code: of that figure), which draws a type that has room; told speeds: rows below."
-                f" Here {DATA}.", "7.3"),
+                f" Here {DATA}, on {gpus_of(size.cluster)} GPUs with as many jobs for each.", "7.3"),
             Entry(f"makespan, Gandiva / Gavel, {of}", "1", 1.4 if most else None, over[GANDIVA],
                 f"Random packing against none; {PAIRS}.", "7.3"),
             Entry(f"makespan saved by space sharing, {of}", "%", 8.0 if most else None, 100 * (1 - over[SHARED]),
