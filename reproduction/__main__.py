@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from reproduction.causes import COLUMNS as GAP_COLUMNS
-from reproduction.causes import GAPS, gap, said, seeds_of
+from reproduction.causes import GAPS, as_claimed, gap, said, seeds_of
 from reproduction.exhibits import findings, verdict
 from reproduction.registry import chosen, exhibits, size_name
 from reproduction.results import FOLDER, KeptResults, commit
@@ -163,6 +163,7 @@ def _gap(args: argparse.Namespace) -> int:
             began, at = cpu_s(), commit()
             found = gap(name)
             results.add_gap(name, found, cpu_s() - began, at)
+        found = as_claimed(name, found)
         shown = found[list(GAP_COLUMNS)].to_numpy().tolist()
         lines = [[str(row[0]), str(row[1]), short(float(row[2])), short(float(row[3]))] for row in shown]
         seeds = seeds_of(name, found)

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from reproduction.causes import COLUMNS as GAP_COLUMNS
-from reproduction.causes import GAPS, NOT_PARTED, UNEXPLAINED, said, seeds_of
+from reproduction.causes import GAPS, NOT_PARTED, UNEXPLAINED, as_claimed, said, seeds_of
 from reproduction.exhibits import NEAR, Exhibit, Finding, findings, verdict
 from reproduction.figure import as_html
 from reproduction.registry import exhibits, reproductions, sizes_of
@@ -92,17 +92,19 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
 
 def _gap(name: str, results: KeptResults, claims: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """What each cause of a difference is worth, where that is kept. claims: of the row; not_parted: measures of those
-    that do not hold, of which it is not."""
-    found = results.gap(name)
-    if found is None:
+    that do not hold, of which it is not, against what the paper says."""
+    kept = results.gap(name)
+    if kept is None:
         return None
-    shown, parted = found[list(GAP_COLUMNS)].astype(object), set(found["measure"])
+    found = as_claimed(name, kept)
+    shown = found[list(GAP_COLUMNS)].astype(object)
+    parted = set(found[found["cause"].str.startswith("paper") & found["from_all"].notna()]["measure"])
     unlike = [each["measure"] for each in claims if each["outcome"] != "holds"]
     return {
         "size": GAPS[name].size,
         "seeds": seeds_of(name, found),
         "said": said(name, found),
-        "not_parted": [each for each in unlike if parted.isdisjoint((each, each.split(" - ")[0]))],
+        "not_parted": [each for each in unlike if each not in parted],
         "command": f"python -m reproduction gap {name} --out build/reproduction",
         "commit": str(found["commit"].iloc[0]),
         "machine_s": _known(float(found["cpu_s"].iloc[0])) if "cpu_s" in found else None,

@@ -24,6 +24,7 @@ from reproduction.gavel import cost
 from reproduction.line import Line, rivalled
 from reproduction.registry import Reproduction, reproductions, sizes_of
 from reproduction.registry import exhibits as known_exhibits
+from reproduction.results import KeptResults
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.session import api
@@ -241,6 +242,36 @@ def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert table.parted(lines).to_dict("records") == [
         {"measure": "m", "a": "unknown", "paper": "2", "unexplained": "0 / unknown"}
     ]
+
+
+def test_a_claim_on_a_difference_is_parted_as_its_measures_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of 3 + a and 2 + 2 b, a and b from 0 to 1: with all as much, which is not more. A measure that nothing is claimed
+    of has no aim, and so is not parted."""
+
+    def compute(size: TwoNumbers) -> PaperFigure:
+        ours = {"m": 3.0 + size.a, "n": 2.0 + 2 * size.b}
+        return PaperFigure("F", "t", tuple(Entry(name, "1", None, value, "w.", "s") for name, value in ours.items()))
+
+    fields = {"setting: a": {"a": 1.0}, "setting: b": {"b": 1.0}}
+    exhibit = Exhibit("x", "says", compute, (Claim("m", ">", 0, "n"),))
+    for module in (causes, table):
+        monkeypatch.setattr(module, "exhibits", lambda: {"p.x": exhibit})
+        monkeypatch.setattr(module, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m", "n"), fields)})
+    monkeypatch.setattr(causes, "sizes_of", lambda name: {"tiny": TwoNumbers()})
+    monkeypatch.setattr(causes, "NO_BASELINE", {})
+    KeptResults(tmp_path).add_gap("p.x", gap("p.x"), 1.0, "c")
+    found = table._gap("p.x", KeptResults(tmp_path), [{"measure": each, "outcome": "open"} for each in ("m - n", "m")])
+    assert found is not None and found["not_parted"] == ["m"] and MET.format(0) in found["said"]
+    lines = {each["cause"]: each["from_all"] for each in found["lines"] if each["measure"] == "m - n"}
+    assert lines == {
+        "ours": 1.0,
+        "setting: a": 1.0,
+        "setting: b": -2.0,
+        "interaction": 0.0,
+        "with all": 0.0,
+        "paper, > 0": 0.0,
+        "unexplained, more than": 0.0,
+    }
 
 
 def test_a_gap_is_of_the_seeds_in_which_all_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
