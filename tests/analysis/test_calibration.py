@@ -18,12 +18,12 @@ import workbench
 from tests.baselines.slurm.as_recorded import faults
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, limited, when
 from tests.scenario.traces.slurm_month import Rules, demand, schedule, written
-from workbench.analysis.calibration.calibrate import Calibration, usual_phases
+from workbench.analysis.calibration.calibrate import Calibration, experiments_of, usual_phases
 from workbench.analysis.calibration.fit import LogMakespan, fit_of, in_parts, makespan_of
 from workbench.analysis.calibration.note import notes_under
 from workbench.analysis.hidden_limits import BESIDE_ROOM, PEAKS, beside_room_of, peaks_of, told_hidden
 from workbench.base.errors import InputError
-from workbench.baselines.mechanisms.slurm.site import read_site
+from workbench.baselines.mechanisms.slurm.site import KeptNodes, read_site
 from workbench.cli import main
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import convert
@@ -342,6 +342,9 @@ def test_a_partition_far_off_and_a_rival_that_is_nearer_to_medians_are_told(tmp_
     some = waits["partition"].isin(["p0", "p1"])
     waits = waits.assign(simulated_s=waits["simulated_s"].where(~some, 1.4 * waits["recorded_s"]))
     assert "; farther off, in the mean: partition p" in replace(far, waits=waits).note(), "with 50 jobs, by over 35 %"
+    quick = waits.assign(recorded_s=1.0, simulated_s=2.0, **{"run 1": 2.0}, partition="p0")
+    seconds = replace(found, waits=quick).note()
+    assert "; farther off, in the mean: partition p0 2 s, recorded 1 s" in seconds, "no pace counts as none here"
     assert "; yesterday's median is nearer to partition medians (10 %), not to users" in far.note()
 
 
@@ -413,5 +416,14 @@ def test_a_change_of_the_real_cluster_is_an_experiment(tmp_path: Path) -> None:
     reserved = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"], config=[tmp_path / "config"])[0]
     (other,) = workbench.calibrate(reserved, phases=1).experiments.to_dict("records")
     assert other == {**row, "change": "1 node reserved (class)"}
+    waits = found.waits.assign(partition="big")
+    waits["recorded_s"] = waits["simulated_s"] = (waits["eligible_s"] < 10 * hour) * 995.0 + 5
+    kept_from = {"old": (-hour, 10 * hour), "new": (20 * hour, 9000 * hour)}
+    many = [KeptNodes(name, frozenset({"a2"}), *span_s, -hour) for name, span_s in kept_from.items()]
+    table = experiments_of(convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])[0], waits, many)
+    then = "then and after: recorded 16 min 40 s, then 5 s; simulated 16 min 40 s, then 5 s."
+    said = f"1 node reserved (old), 0 s to 10 h: mean wait in big, {then}"
+    assert replace(found, experiments=table).told_experiments()[0] == said
+    assert table["to_s"].tolist() == [10 * hour, (waits["eligible_s"] + waits["recorded_s"]).max()], "not years later"
     held = found.beside_room["recorded"].max()
     assert held < 0.03, "beside a1 alone, which is free in 10 minutes of 30, not beside a2, known to be away"

@@ -569,28 +569,6 @@ def test_dates_and_limits_need_what_says_them() -> None:
             site(begins=bad)
 
 
-def test_another_policy_for_one_partition() -> None:
-    """On b-0, kept busy by q0 until 100 s, q1 (limit 300 s) came before q2 (200 s) and q3 (200 s, 1 GPU); p's order
-    stays."""
-    base = site()
-    jobs = [job.model_dump() for job in base.jobs if job.name != "p2" and job.name != "p3"]
-    more = [("q1", 300.0, 4), ("q2", 200.0, 4), ("q3", 200.0, 1)]
-    for i, (name, limit_s, gpus) in enumerate(more):
-        facts = {**jobs[-1]["attributes"], "partition": "q", "limit_s": limit_s, "eligible_s": 10.0 + i}
-        jobs.append({**jobs[2], "name": name, "arrival_s": 10.0 + i, "gpus": gpus, "attributes": facts})
-    entities = [each.model_dump() for each in base.entities]
-    entities.append({"name": "partition q", "attributes": {"kind": "partition", "name": "q"}})
-    speeds = [{"model": "m", "accelerator": "x", "gpus": gpus, "steps_per_s": 1.0} for gpus in (1, 4)]
-    scenario = site(jobs=jobs, entities=entities, throughputs=speeds)
-    for policy, order in (("fifo", "q1 q2 q3"), ("shortest", "q2 q3 q1"), ("smallest", "q3 q1 q2")):
-        run = workbench.simulate(after(f"set partition q Policy={policy}", scenario), "slurm")
-        began = run.jobs.set_index("job")["first_start_s"]
-        assert " ".join(began[["q1", "q2", "q3"]].sort_values().index) == order, policy
-        assert began["p0"] == 0
-    with pytest.raises(InputError, match="one of fifo, shortest, smallest, or none"):
-        parse_change("set partition q Policy=srtf")
-
-
 def test_names_are_taken_as_sacctmgr_and_slurm_conf_spell_them() -> None:
     """In any capitals, long or short; a bare number is minutes."""
     spelt = {

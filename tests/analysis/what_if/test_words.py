@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pandas as pd
+import pytest
 
 import workbench
-from tests.analysis.what_if.test_site_changes import site
+from tests.analysis.what_if.test_site_changes import after, site
 from widgets import WhatIfLab
 from widgets.what_if_lab.trace import TraceChoice
+from workbench.analysis.calibration.waits import eligible_in, held_s
 from workbench.analysis.charts import before_after, job_changes
 from workbench.analysis.charts.export import to_svg
 from workbench.analysis.run_report import run_report
-from workbench.analysis.what_if import what_if
+from workbench.analysis.what_if import parse_change, what_if
 from workbench.analysis.what_if.report import what_if_report
+from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.cli import main
 from workbench.scenario.traces import convert, parse_cluster
+from workbench.simulation.run import Run
 
 LOG = """JobID|User|Submit|Elapsed|State|AllocTRES
 1|ada|2024-03-01T08:00:00|01:00:00|COMPLETED|gres/gpu:a100=1
@@ -106,7 +114,15 @@ def test_a_wait_behind_a_throttle_begins_when_the_run_lets_the_task() -> None:
         more = {"eligible_s": 100.0 * number, "array": "7", "array_most": 1.0}
         job |= {"arrival_s": 0.0, "attributes": {**job["attributes"], **more}}
     found = workbench.what_if(site(jobs=jobs), "slurm", "without rack=r1", seeds=[0])
-    assert found.runs[0][0].jobs["waited_s"].sum() == 600
+    today = found.runs[0][0]
+    assert today.jobs["waited_s"].sum() == 600
+    never = [{"name": "qos odd", "attributes": {"kind": "qos", "name": "odd", "MaxWall": "soon"}}]
+    fifo = workbench.simulate(site(jobs=jobs, entities=never), "fifo")
+    assert held_s(fifo)["p3"] == 100, "fifo reads no site"
+    asks = {name: replace(ask, array_most=2) for name, ask in read_site(today.scenario).asks.items()}
+    times_s = {"first_start_s": [0.0, 0.0, 50.0, math.nan, 0.0], "finish_s": [50.0, math.nan, 90.0, math.nan, 9.0]}
+    still = cast(Run, SimpleNamespace(jobs=today.jobs.assign(**times_s)))
+    assert eligible_in(still, asks, {f"p{i}": 50.0 * i for i in range(3)})["p2"] == 50, "p1 runs on"
     waits = found.waits.set_index(["by", "name"]).loc[("partition", "p")]
     assert waits["before_total_s"] < 60 and waits["before_p95_s"] < 30, waits
 
@@ -119,3 +135,25 @@ def test_what_goes_is_counted_an_outage_beyond_the_log_told_and_a_limit_that_is_
     assert "With a-0 gone: 1 node with 4 GPUs less: 1 of 3 of partition p." in found
     assert " after today's last job: who comes then is not known." in found
     assert "4 jobs can start no more: its limit is beyond 1 min, partition p's MaxTime." in found
+
+
+def test_another_policy_for_one_partition() -> None:
+    """On b-0, kept busy by q0 until 100 s, q1 (limit 300 s) came before q2 (200 s) and q3 (200 s, 1 GPU); p's order
+    stays."""
+    base = site()
+    jobs = [job.model_dump() for job in base.jobs if job.name != "p2" and job.name != "p3"]
+    more = [("q1", 300.0, 4), ("q2", 200.0, 4), ("q3", 200.0, 1)]
+    for i, (name, limit_s, gpus) in enumerate(more):
+        facts = {**jobs[-1]["attributes"], "partition": "q", "limit_s": limit_s, "eligible_s": 10.0 + i}
+        jobs.append({**jobs[2], "name": name, "arrival_s": 10.0 + i, "gpus": gpus, "attributes": facts})
+    entities = [each.model_dump() for each in base.entities]
+    entities.append({"name": "partition q", "attributes": {"kind": "partition", "name": "q"}})
+    speeds = [{"model": "m", "accelerator": "x", "gpus": gpus, "steps_per_s": 1.0} for gpus in (1, 4)]
+    scenario = site(jobs=jobs, entities=entities, throughputs=speeds)
+    for policy, order in (("fifo", "q1 q2 q3"), ("shortest", "q2 q3 q1"), ("smallest", "q3 q1 q2")):
+        run = workbench.simulate(after(f"set partition q Policy={policy}", scenario), "slurm")
+        began = run.jobs.set_index("job")["first_start_s"]
+        assert " ".join(began[["q1", "q2", "q3"]].sort_values().index) == order, policy
+        assert began["p0"] == 0
+    with pytest.raises(InputError, match="one of fifo, shortest, smallest, or none"):
+        parse_change("set partition q Policy=srtf")

@@ -494,7 +494,8 @@ def test_tasks_that_a_throttle_held_were_in_the_queue_before_they_were_eligible(
     run = workbench.simulate(scenario, "slurm")
     table = run.jobs.set_index("job").sort_values("first_start_s")
     assert (table["first_start_s"] // 10).tolist() == [0, 10, 20, 30]
-    since_s = eligible_in(run, read_site(scenario), {job.name: job.attributes["eligible_s"] for job in scenario.jobs})
+    asks, recorded_s = read_site(scenario).asks, {job.name: job.attributes["eligible_s"] for job in scenario.jobs}
+    since_s = eligible_in(run, asks, recorded_s)
     ends = {"job-9_1": table.loc["job-9_0", "finish_s"], "job-9_2": table.loc["job-9_1", "finish_s"]}
     assert since_s == {"job-9_0": 0, **ends, "job-10": 50}
 

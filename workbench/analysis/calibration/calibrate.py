@@ -191,7 +191,7 @@ class Calibration:
 
     def _far_partitions(self) -> Iterator[str]:
         """Partitions whose own median is off by more than a verdict allows the median partition, farthest first; then
-        those with many jobs whose mean is off by more than 35 % (ours)."""
+        those with many jobs whose mean is off by more than 35 %, be it of seconds (ours)."""
         far, far_mean = [], []
         for name, rows in self.waits.groupby("partition"):
             held = rows[rows["part"] > 0]
@@ -298,12 +298,14 @@ class Calibration:
         """The changes of the real cluster, a sentence each; date: how a time of the scenario is written."""
         said = []
         for row in self.experiments.to_dict("records"):
-            names = ("recorded_before_s", "recorded_s", "simulated_before_s", "simulated_s")
+            after = row["from_s"] <= 0  # then `before` is the time after it
+            order, when = (("", "before_"), "then and after") if after else (("before_", ""), "before and then")
+            names = (f"{of}_{each}s" for of in ("recorded", "simulated") for each in order)
             one, other, third, fourth = (in_words(row[name]) for name in names)
             said.append(
                 f"{row['change']}, {date(row['from_s'])} to {date(row['to_s'])}: mean wait in "
-                f"{listed(row['partitions'].split(','))}, before and then: recorded {one}, then {other}; simulated "
-                f"{third}, then {fourth}."
+                f"{listed(row['partitions'].split(','))}, {when}: recorded {one}, then {other}; "
+                f"simulated {third}, then {fourth}."
             )
         return said
 
@@ -495,16 +497,18 @@ def _with_rule(scenario: Scenario, rule: str) -> Scenario:
 def experiments_of(scenario: Scenario, waits: pd.DataFrame, reservations: Iterable[KeptNodes] = ()) -> pd.DataFrame:
     """Changes of the real cluster inside the log (outages, reservations), the five that took most: change (in words),
     from_s, to_s, partitions, jobs, and mean waits: recorded_before_s, recorded_s, simulated_before_s, simulated_s. Both
-    times have 5 jobs at least; where nodes came, `before` is the time after.
+    times have 5 jobs at least; where nodes came, or were reserved when the log began, `before` is the time after. A
+    reservation counts up to the last start that the log has.
     """
     inside = {node.name: str(node.attributes.get("partitions", "")).split(",") for node in scenario.cluster.each_node}
     gpus = {node.name: node.gpus for node in scenario.cluster.each_node}
     groups, kept = list[list[Outage]](), dict[Outage, str]()
+    last_s = float((waits["eligible_s"] + waits["recorded_s"]).max())
     for each in reservations:
         its = (node.name for node in scenario.cluster.each_node if node.name.partition("/")[0] in each.nodes)
-        from_s = max(each.start_s, 0.0)
-        if each.end_s > from_s:
-            kept |= {Outage(node=n, from_s=from_s, to_s=each.end_s): f"reserved ({each.name})" for n in its}
+        from_s, to_s = max(each.start_s, 0.0), min(each.end_s, last_s)
+        if to_s > from_s:
+            kept |= {Outage(node=n, from_s=from_s, to_s=to_s): f"reserved ({each.name})" for n in its}
     for outage in sorted([*scenario.core.faults.list, *kept], key=lambda each: each.from_s):
         group = next((g for g in groups if _is_one(g[0], outage) and kept.get(g[0]) == kept.get(outage)), None)
         if group is None:

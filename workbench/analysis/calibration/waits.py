@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -10,7 +11,8 @@ import pandas as pd
 
 from workbench.analysis.calibration.note import LEAST_WAITS
 from workbench.base.errors import InputError, Words, WorkbenchError
-from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
+from workbench.baselines.mechanisms.slurm.asks import Ask, ask_of, wait_for_arrays
+from workbench.baselines.mechanisms.slurm.site import SlurmSite
 from workbench.scenario.scenario import Scenario
 from workbench.session.many_runs import Outcome
 from workbench.simulation.run import Run
@@ -45,7 +47,7 @@ def simulated_waits(run: Outcome, site: SlurmSite, recorded: pd.DataFrame) -> li
     """The wait of each job in a run, in seconds; raises the failure in its place."""
     if isinstance(run, WorkbenchError):
         raise run
-    eligible_s = eligible_in(run, site, dict(zip(recorded["job"], recorded["eligible_s"].tolist(), strict=True)))
+    eligible_s = eligible_in(run, site.asks, dict(zip(recorded["job"], recorded["eligible_s"].tolist(), strict=True)))
     starts_s = run.jobs.set_index("job")["first_start_s"].to_dict()
     return [
         starts_s[name] if math.isnan(starts_s[name]) else max(starts_s[name] - at_s, 0.0)
@@ -53,27 +55,28 @@ def simulated_waits(run: Outcome, site: SlurmSite, recorded: pd.DataFrame) -> li
     ]
 
 
-def eligible_in(run: Run, site: SlurmSite, recorded_s: Mapping[str, float]) -> dict[str, float]:
+def eligible_in(run: Run, asks: Mapping[str, Ask], recorded_s: Mapping[str, float]) -> dict[str, float]:
     """When each job was eligible in a run: not before the log has it, and the jobs on which it depends had ended there;
     where the log has it so, when its array's throttle let it there (recorded_s, and found: by job, in s)."""
-    jobs = run.jobs[["job", "first_start_s", "finish_s"]].itertuples(index=False)
+    jobs = run.jobs[["job", "first_start_s", "finish_s"]].fillna({"finish_s": math.inf}).itertuples(index=False)
     span_s = {job: (start_s, finish_s) for job, start_s, finish_s in jobs}
     arrays, found, after_s = dict[str, list[str]](), dict[str, float](), dict[str, float]()
     for name in recorded_s:
-        ask = site.asks[name]
+        ask = asks[name]
         ends = [span_s[other][1] for _, other in ask.after if other in span_s]
         after_s[name] = max((end for end in ends if end < math.inf), default=-math.inf)
         found[name] = max(recorded_s[name], after_s[name])
         if ask.array and ask.array_most < math.inf and not math.isnan(span_s[name][0]):
             arrays.setdefault(ask.array, []).append(name)
     for names in arrays.values():
-        if all(recorded_s[name] <= site.asks[name].since_s for name in names):
+        if all(recorded_s[name] <= asks[name].since_s for name in names):
             continue
         names.sort(key=lambda name: span_s[name])
-        most = int(site.asks[names[0]].array_most)
+        most, done_s = int(asks[names[0]].array_most), list[float]()
         for i, name in enumerate(names):
-            free_s = sorted(span_s[each][1] for each in names[:i])[i - most] if i >= most else -math.inf
-            found[name] = max(site.asks[name].since_s, after_s[name], free_s)
+            free_s = done_s[i - most] if i >= most else -math.inf
+            found[name] = max(asks[name].since_s, after_s[name], free_s)
+            insort(done_s, span_s[name][1])
     return found
 
 
@@ -83,5 +86,8 @@ def held_s(run: Run) -> dict[str, float]:
     if not any({"dependency", "array_most"} & job.attributes.keys() for job in known.values()):
         return {}
     recorded_s = {name: float(job.attributes["eligible_s"]) for name, job in known.items()}
-    eligible_s = eligible_in(run, read_site(run.scenario), recorded_s)
+    # of the site nothing counts here, which a scheduler but slurm need not be able to read
+    asks = {job.name: ask_of(job, {}, frozenset(), {}, 0) for job in run.scenario.jobs}
+    wait_for_arrays(asks)
+    eligible_s = eligible_in(run, asks, recorded_s)
     return {name: max(at_s - known[name].arrival_s, 0.0) for name, at_s in eligible_s.items()}
