@@ -10,9 +10,11 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import nbformat
+import pandas as pd
 import pytest
 from nbclient import NotebookClient
 
@@ -441,6 +443,13 @@ def minutes(notebook: Any) -> float:
 
 def test_there_are_notebooks() -> None:
     assert {"00_start_here", "01_gavel"} <= set(names(NOTEBOOKS))
+
+
+def test_means_of_stops_are_not_cut_off_once_there_are_seeds() -> None:
+    means = pd.DataFrame({"mean_jct_s": 3600.0, "makespan_s": 7200.0, "preemptions": [2.6, 3.0]}, index=["a", "b"])
+    (cell,) = (source for source in code(read(PROJECT / "notebooks/11_five_statements.ipynb")) if '"stopped"' in source)
+    exec(cell, page := {"found": SimpleNamespace(mean=means.copy), "missed": pd.Series(0.5, means.index)})
+    assert page["beside"]["stopped"].tolist() == [2.6, 3.0]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=names(NOTEBOOKS))
