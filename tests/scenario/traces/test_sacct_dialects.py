@@ -294,3 +294,25 @@ def test_what_cannot_be_read_of_nodes_and_when_they_were_away_is_told_and_left_o
     assert "1 node down or drained, without a job in the log: left out" in report.notes
     kept = [entity.name for entity in scenario.entities if entity.attributes["kind"] == "reservation"]
     assert kept == ["reservation s"]
+
+
+def test_what_slurm_conf_says_of_all_its_nodes_and_partitions(tmp_path: Path) -> None:
+    """DEFAULT is no name, what follows has what it says, later lines of it too; ALL is every node of all files."""
+    (tmp_path / "slurm.conf").write_text(
+        "NodeName=DEFAULT CPUs=32 RealMemory=512000 Gres=gpu:a100:8 State=UNKNOWN\nNodeName=a[1-2]\n"
+        "NodeName=DEFAULT CPUs=64\nNodeName=b1 Gres=gpu:v100:4\nPartitionName=DEFAULT MaxTime=60 State=UP\n"
+        "PartitionName=big Nodes=ALL\nPartitionName=small Nodes=b1 MaxTime=30\n"
+    )
+    (tmp_path / "more").write_text("NodeName=c1 Gres=gpu:v100:2 CPUs=8 RealMemory=1000\n")
+    (tmp_path / "log").write_text(dump(Ran("1", 0, 0, 600)))
+    scenario, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "slurm.conf", tmp_path / "more"])
+    assert [
+        (node.name, node.accelerator, node.gpus, node.attributes["cpus"], node.attributes["partitions"])
+        for node in scenario.cluster.each_node
+    ] == [
+        *(("a1", "a100", 8, 32, "big"), ("a2", "a100", 8, 32, "big")),
+        *(("b1", "v100", 4, 64, "small,big"), ("c1", "v100", 2, 8, "big")),
+    ]
+    partitions = read_site(scenario).partitions
+    assert {name: each.longest_s for name, each in partitions.items()} == {"big": 3600, "small": 1800}
+    assert not [note for note in report.notes if "without GPUs" in note or "down or drained" in note]

@@ -121,9 +121,9 @@ class SeenNode:
 class Site:
     """All that the files say; moments in seconds from `trace_file.EPOCH`. entries: of entities, by kind and name;
     associations: those of accounts and users, by cluster; listed: from, to, and the nodes that the cluster had;
-    nowhere: reservations of which a file does not say the nodes; ignored: settings that the scheduler slurm does not go
-    by, and whose; unread: values that Slurm does not take, or that cannot be read; odd: rows of events that tell
-    nothing, by why."""
+    nowhere: reservations of which a file does not say the nodes; everywhere: partitions of all nodes; ignored:
+    settings that the scheduler slurm does not go by, and whose; unread: values that Slurm does not take, or that
+    cannot be read; odd: rows of events that tell nothing, by why."""
 
     nodes: dict[str, SeenNode] = field(default_factory=dict)
     entries: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
@@ -132,6 +132,7 @@ class Site:
     associations: dict[str, dict[tuple[str, ...], dict[str, Any]]] = field(default_factory=dict)
     reservations: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     nowhere: list[tuple[str, str]] = field(default_factory=list)
+    everywhere: list[str] = field(default_factory=list)
     zoned: set[bool] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     ignored: dict[str, list[str]] = field(default_factory=dict)
@@ -359,6 +360,9 @@ class Site:
         cells = {key.upper(): value for key, value in record.items()}
         self._entry("partition", name).update(self._read(f"partition {name}", cells, PARTITION))
         self._ignored("partition", name, cells)
+        if record.get("nodes", "").upper() == "ALL":
+            self.everywhere.append(name)
+            return
         for node in self._hosts(f"partition {name}", record, "nodes"):
             facts = self.nodes.setdefault(node, SeenNode())
             facts.partitions += [] if name in facts.partitions else [name]
@@ -390,6 +394,8 @@ class Site:
         for (name, _), record in self.reservations.items() if self.nodes else ():
             if absent := [each for each in hosts(record["nodes"]) if each not in self.nodes]:
                 _add(self.unread, f"nodes={listed(absent, 3)}", f"reservation {name}")
+        for node in self.nodes.values():
+            node.partitions += [name for name in self.everywhere if name not in node.partitions]
         bare = [name for name, each in self.nodes.items() if not (each.gres or each.cpus or each.memory_mb)]
         if 0 < len(bare) < len(self.nodes):
             self.notes.append(

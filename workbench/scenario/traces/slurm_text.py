@@ -245,9 +245,11 @@ def is_zoned(text: str) -> bool:
 def records(text: str) -> list[dict[str, str]]:
     """What `scontrol show nodes`, `partitions`, `reservations`, `topology` and slurm.conf have: keys in lower case.
 
-    A record begins with its name; its further lines are indented. What stands before and between records is left.
+    A record begins with its name; its further lines are indented. What stands before and between records is left. What
+    slurm.conf says of a name DEFAULT is of those of its kind that follow (but State=UNKNOWN, which says nothing).
     """
     found: list[dict[str, str]] = []
+    defaults: dict[str, dict[str, str]] = {}
     going = False
     for line in text.replace("\\\n", " ").splitlines():
         line = re.sub(r"(^|\s)#.*", "", line) if not going else line
@@ -257,8 +259,13 @@ def records(text: str) -> list[dict[str, str]]:
         pairs = {key.lower(): value.strip('"') for key, value in _PAIR.findall(line)}
         first = line.strip().partition("=")[0].lower()
         if first in _STARTS and not line[0].isspace():
-            found.append(pairs)
-            going = True
+            going = pairs.get(first, "").upper() != "DEFAULT"
+            if going:
+                found.append(defaults.get(first, {}) | pairs)
+            else:
+                defaults.setdefault(first, {}).update(
+                    (key, value) for key, value in pairs.items() if key != first and value != "UNKNOWN"
+                )
         elif going and line[0].isspace():
             found[-1].update(pairs)
         else:
