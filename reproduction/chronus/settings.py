@@ -284,12 +284,17 @@ def _cluster(nodes: int) -> dict[str, Any]:
 
 
 DRAWN = tuple(name for name, size in SIZES.items() if not size.public)
-"""Sizes of the figures whose workload is Short and H_MIX2, or has sizes that are changed: the file has neither."""
+"""Sizes of the figures whose workload has Short, or sizes or numbers of jobs that are changed: no file has them."""
 
 
 def times(setting: WorkloadSetting, scale: int) -> WorkloadSetting:
     """So many times the nodes and the jobs."""
     return replace(setting, nodes=setting.nodes * scale, jobs=setting.jobs * scale)
+
+
+def paper_scale(trace: Trace) -> str:
+    """The paper's own jobs of a trace, and nodes."""
+    return f"{trace.jobs:,} in {DAYS:g} days on {trace.nodes}"
 
 
 def drawn_scale(size: ChronusSize) -> str:
@@ -299,6 +304,5 @@ def drawn_scale(size: ChronusSize) -> str:
         ours = f"{jobs} jobs within hours"
         if size.public:
             ours = f"single days of the authors' file, a part of their jobs, the interval over its {SLICES} days"
-        paper = f"{TRACES[name].jobs:,} in {DAYS:g} days on {TRACES[name].nodes}"
-        made.append(f"{ours} on {nodes} nodes as {name}, the paper {paper}")
+        made.append(f"{ours} on {nodes} nodes as {name}, the paper {paper_scale(TRACES[name])}")
     return f"{'; '.join(made)}: smaller, as a run costs what its days cost"

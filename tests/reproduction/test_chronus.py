@@ -13,7 +13,7 @@ import pytest
 from pytest import approx
 
 from reproduction import PaperFigure
-from reproduction.chronus import allocator, end_to_end, lines, profiler, selector, settings
+from reproduction.chronus import EXHIBITS, allocator, end_to_end, lines, profiler, selector, settings
 from reproduction.chronus.missed import PARTS, Gap
 from reproduction.chronus.settings import SIZES, TRACES, WorkloadSetting, at, is_short
 from workbench.base.errors import InputError
@@ -263,6 +263,9 @@ def test_the_authors_file_is_taken_at_their_size(tmp_path: Path, monkeypatch: py
             at_sweep.setattr(room, "sweep", Swept.out)
             getattr(room, figure)(authors)
         assert {setting.public for setting, _ in swept.value.args[0].values()} == {public}  # not both in a table
+    for name in ("fig7a", "fig7b"):  # the paper's are of H
+        told = [next(each for each in EXHIBITS if each.name == name).scale(size) for size in (full, authors)]
+        assert ["the paper's is H_MIX2, 6,599 in 14 days on 96" in each for each in told] == [False, True]
     setting = replace(at(authors), nodes=60)
     found = setting.scenario(0)
     assert len(found.jobs) == 24 and {job.name for job in found.jobs} <= {f"job-{i}" for i in range(48)}
