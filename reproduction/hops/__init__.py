@@ -54,7 +54,7 @@ EXHIBITS = (
         "fig9",
         "All of Hops's jobs have a latency ratio up to 0.37",
         figure_9,
-        (Claim("jobs with a latency ratio up to 0.37, Hops"),),
+        (Claim("largest latency ratio, Hops", "<=", 0.37),),
         scale=physical_scale,
         shares="tab3",
     ),
