@@ -159,3 +159,21 @@ def test_a_cycle_that_is_left_out_would_have_been_the_same(monkeypatch: pytest.M
             found.append(starts(scenario))
         assert found[0] == found[1] == found[2]
     assert len(left_out) > 20 and stopped
+
+
+def test_who_never_started_and_named_two_partitions_holds_both_and_no_third() -> None:
+    """`job-9` of p or q, whose nodes are half taken, is before `long` of q, and not in the queue of r."""
+    jobs = [job(f"{name}0", 0, 300, 4, 300, partition=name) for name in "pqr"]
+    jobs += [job("long", 2, 60, 4, 400, partition="q"), job("other", 2, 60, 4, 400, partition="r")]
+    tiers = [
+        {"kind": "partition", "name": name, "PriorityTier": tier, "MaxTime": 60} for name, tier in (("q", 5), ("r", 1))
+    ]
+    record = site_of(*jobs, entities=(*tiers, beside("job-9", 8, partition="p,q", end_s=200.0))).to_dict()
+    group = record["cluster"]["nodes"][0]
+    record["cluster"]["nodes"] += [{**group, "name": name, "attributes": {"partitions": name}} for name in "qr"]
+    scenario = Scenario.from_dict(record)
+    found = starts(scenario, backfill=False)
+    assert found["long"] >= 200 and found["other"] <= 5, found
+    both = read_site(scenario).partitions["p,q"]
+    assert (both.tier, both.longest_s, both.name) == (5, math.inf, "p,q")
+    assert read_site(scenario).machines_of("p,q").tolist() == [True, True, False]

@@ -430,10 +430,11 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
     early = early.replace(f"{when(300)}|{when(300)}|", f"{when(300)}|None|", 1)
     before = row(Ran("11", 10, 50, 0, state="CANCELLED by 1")).replace(f"{when(50)}|", "None|", 1)
     lost = row(Ran("13", 70, 300, 10, "", "c1", "cpu")).replace(f"{when(300)}|", "Unknown|", 1)
-    nowhere = row(Ran("12", 100, 0, 0, "gres/gpu=8", partition="gone", state="PENDING"))
+    parts = {"12": "gone", "16": "cpu", "17": "big,small", "18": ""}
+    pending = (row(Ran(name, 100, 0, 0, "gres/gpu=4", partition=of, state="PENDING")) for name, of in parts.items())
     back = row(Ran("7", 70, 300, 10, "", "c1", "cpu")).replace(when(310), when(280))
     lines = dump(Ran("1", 50, 60, 600), Ran("2", 70, 80, 900, "", "c1", "cpu"))
-    lines += "\n".join((waiting, gone, held, early, back, cut, long, odd, unread, before, nowhere, lost))
+    lines += "\n".join((waiting, gone, held, early, back, cut, long, odd, unread, before, *pending, lost))
     files = {"config": "ClusterName = c\nPriorityType = priority/basic\n", "nodes": NODES}
     lines = lines.replace(f"{when(0)}|{when(0)}", "Unknown|Unknown")
     scenario, report = read(tmp_path, lines + "\n", **files)
@@ -442,11 +443,8 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
     assert not read_site(read(tmp_path, lines + "\n", **none)[0]).enforced
     found = {each.name: each.attributes for each in scenario.entities if each.name.startswith("beside ")}
     keys = ("eligible_s", "start_s", "end_s", "types", "gpus", "partition")
-    arrays = [
-        name.partition("-")[2]
-        for name in found
-        if name.startswith(("beside job-8_", "beside job-9_", "beside job-10_"))
-    ]
+    of_arrays = tuple(f"beside job-{number}_" for number in (8, 9, 10))
+    arrays = [name.partition("-")[2] for name in found if name.startswith(of_arrays)]
     assert arrays == ["8_1", "8_3", "8_5", "8_7", "8_9", *(f"9_{i}" for i in range(22) if i not in (5, 6)), "10_1"]
     for name in arrays:
         assert found.pop(f"beside job-{name}")["array"] == name.partition("_")[0]
@@ -455,10 +453,12 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
         "beside job-4": (150.0, None, 450.0, "a100", 8.0, "big"),
         "beside job-2": (20.0, 30.0, 930.0, "cpu", 8.0, "cpu"),
         "beside job-7": (20.0, 250.0, 260.0, "cpu", 8.0, "cpu"),
+        "beside job-17": (50.0, None, None, "a100,v100", 4.0, "big,small"),
+        "beside job-18": (50.0, None, None, "a100,v100", 4.0, None),
     }
     task = dict(found["beside job-3_4"])
     assert (task["array_most"], task["submit_s"], task["user"]) == (2, 50, "ada") and "dependency" not in task
-    tasks, arrays = {"3_4", "3_5", "3_6"}, {*arrays}
+    tasks, arrays = {"3_4", "3_5", "3_6", "17", "18"}, {*arrays}
     some: dict[str, tuple[dict[str, Any], set[str]]] = {
         "before 200 s": ({"to_s": 150}, {*tasks, "2", "7"}),
         "no file tells rules": ({"config": None}, {*tasks, "4", *arrays}),
@@ -469,8 +469,8 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
         assert {each.name.partition("-")[2] for each in entities if each.name.startswith("beside ")} == left, what
     assert [job.name for job in scenario.jobs] == ["job-1"]
     for told in (
-        "31 jobs never started in the log",
-        "1 job never started, of partitions without nodes in the files: in no queue",
+        "33 jobs never started in the log",
+        *(f"1 job never started, of partitions without {what} in the files: in no queue" for what in ("nodes", "GPUs")),
         "149979 tasks of arrays that never started beyond the first 20 of each",
         "1 array never started whose list of tasks sacct cut (`...`)",
         "3 arrays never started with tasks that cannot be read: these are not in it",

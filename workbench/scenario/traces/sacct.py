@@ -154,8 +154,9 @@ def convert(
     if cluster is None:
         site.notes += observed(site, [*{row.name: row for row in read}.values()], known_nodes, source)
         read, beside = list(with_types(read, site)), list(with_types(beside, site))
-        lost = (row for row in beside if not (row.ran_on or row.may))
-        log.odd["nowhere", 0] = sum(not site.of_partition(str(row.facts.get("partition", ""))) for row in lost)
+        lost = [str(row.facts.get("partition", "")) for row in beside if not (row.ran_on or row.may)]
+        log.odd["nowhere", 0] = sum(not site.of_partition(name) for name in lost)
+        log.odd["without GPUs", 0] = len(lost) - log.odd["nowhere", 0]
         beside = [row for row in beside if row.ran_on or row.may]
         apart = {row.line for row in read if not row.gpus and not row.may and not site.types(row.hosts)}
         log.drops.add_all(APART, sorted(apart))

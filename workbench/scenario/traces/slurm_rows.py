@@ -215,6 +215,7 @@ def notes_of(log: Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[Ti
         (odd["held to a type"], "job", "asked for no type, wait for the one where they ran: longer (--ratios)"),
         (waited, "job", "never started in the log: slurm has them in its queue as long as that had, and starts none"),
         (odd["nowhere"], "job", "never started, of partitions without nodes in the files: in no queue"),
+        (odd["without GPUs"], "job", "never started, of partitions without GPUs in the files: in no queue"),
         (odd["tasks"], "task", f"of arrays that never started beyond the first {MOST_TASKS} of each: not in it"),
         (odd["cut arrays"], "array", "never started whose list of tasks sacct cut (`...`): those it names are in it"),
         (odd["unread arrays"], "array", "never started with tasks that cannot be read: these are not in it"),

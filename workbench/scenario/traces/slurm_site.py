@@ -428,8 +428,9 @@ class Site:
         return tuple(dict.fromkeys(kind for name in names if name in self.nodes for kind in self.nodes[name].gres))
 
     def of_partition(self, partition: str) -> list[str]:
-        """The nodes of a partition."""
-        return [name for name, facts in self.nodes.items() if partition in facts.partitions]
+        """The nodes of a partition, of several (`big,small`) of any; of none all."""
+        names = {*partition.split(",")}
+        return [name for name, facts in self.nodes.items() if not partition or names.intersection(facts.partitions)]
 
     def parts(self, name: str, with_cpus: bool) -> dict[str, tuple[str, int]]:
         """The nodes of the scenario that a machine becomes: type and slots of each."""

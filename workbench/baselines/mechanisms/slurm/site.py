@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -210,6 +210,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
     kept = {each.name for each in reservations}
     factors = {name: float(each.get("UsageFactor", 1.0)) for name, each in qos.items()}
     beside = [_beside(each) for each in entries.get("beside", [])]
+    found |= _several(found, (str(job.attributes.get("partition", "")) for job in beside))
     jobs = [*scenario.jobs, *beside]
     comes = {job.name: i for i, job in enumerate(sorted(jobs, key=lambda job: job.arrival_s))}
     asks = {job.name: ask_of(job, found, kept, factors, comes[job.name]) for job in jobs}
@@ -312,6 +313,8 @@ def _areas(
     areas = {name: np.isin(every, [*each]) for name, each in nodes.inside.items() if name}
     for job in jobs:
         area, partition = asks[job.name].kind[2], asks[job.name].partition
+        if "," in partition and (its := [areas[name] for name in partition.split(",") if name in areas]):
+            areas[partition] = np.any(its, axis=0)
         if area != partition and area not in areas:
             of_partition = areas.get(partition, np.full(len(every), partition not in partitions or not nodes.inside))
             may = of_partition & _bound(job.attributes, nodes.names, nodes.features)
@@ -468,6 +471,17 @@ def _partition(record: Mapping[str, Any]) -> Partition:
     longest_s, default_s = longest or math.inf, default or longest or math.inf
     as_set = "MaxTime" in str(record.get(AS_SET, "")).split(",")
     return Partition(str(record["name"]), tier, factor, longest_s, default_s, qos, policy, as_set)
+
+
+def _several(partitions: Mapping[str, Partition], lists: Iterable[str]) -> dict[str, Partition]:
+    """The partitions of jobs that never started and may have several (`big,small`), each list as one: of the highest
+    tier, with the longest MaxTime (ours; Slurm has the job in the queue of each)."""
+    found = dict[str, Partition]()
+    for names in {text for text in lists if "," in text}:
+        if its := [partitions[name] for name in names.split(",") if name in partitions]:
+            longest_s = max(each.longest_s for each in its)
+            found[names] = replace(max(its, key=lambda each: each.tier), name=names, longest_s=longest_s)
+    return found
 
 
 def limits_of(record: Mapping[str, Any]) -> Caps:
