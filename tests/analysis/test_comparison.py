@@ -10,12 +10,14 @@ import pytest
 import scipy.stats
 
 import workbench
-from widgets.compare_lab.tables import _clearly_best, _scale
+from widgets.compare_lab.tables import _clearly_best, _pairs, _scale
 from workbench.analysis import bootstrap
 from workbench.analysis.bootstrap import other_jobs
 from workbench.analysis.comparison import PAIRED, Comparison, ComparisonCase, best_of, list_cases
 from workbench.analysis.metrics import MAIN
+from workbench.analysis.metrics.cards import words_of_pairs
 from workbench.analysis.metrics.confidence import chance, holm
+from workbench.analysis.what_if.words import change_of
 from workbench.base.errors import InputError, ScenarioError
 from workbench.scheduling.decision import InvalidDecision
 from workbench.scheduling.knob import Knob
@@ -221,6 +223,13 @@ def test_none_is_marked_where_mean_and_ratios_say_the_opposite() -> None:
     late = replace(found, measures=found.measures.assign(slo_violations=[0.0] * 19 + [1.0] + [0.0] * 20))
     pair = late.paired_as_read("b").set_index("measure").loc["slo_violations"]
     assert np.isnan(pair.ratio) and pair.low < 0 < pair.high and pair.unsure, "by the difference, of 1 in 20"
+    none = replace(late, measures=late.measures.assign(preemptions=0.0, weighted_miss_rate=[0.0, 0.0008] + [0.0] * 38))
+    said, page = words_of_pairs(none.paired_as_read("b"), "a"), _pairs(none, "b")
+    ends = (change_of(pair[end], "") for end in ("low", "high"))
+    assert said["slo_violations"].startswith(f"  +0.05 ({' to '.join(ends)}), rank") and "preemptions" not in said
+    assert {("a", name) for name in said} == {*page}, "where neither ever has any nothing is said"
+    assert re.fullmatch(r"  \+0\.004 points \(−0\.00\d points to \+0\.01 points\), rank .*", said["weighted_miss_rate"])
+    assert page["a", "weighted_miss_rate"].startswith("+0.004 points (−0.00")
     halved = replace(found, measures=found.measures.assign(mean_jct_s=[500.0] * 20 + [*map(float, range(1000, 1020))]))
     clear = _clearly_best(halved, halved.mean()[["mean_jct_s"]], [_scale("mean_jct_s")])
     assert clear["mean_jct_s"].to_dict() == {"a": True, "b": False}

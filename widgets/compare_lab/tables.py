@@ -16,10 +16,11 @@ from widgets.editors.mistakes import refusal
 from widgets.lab.words import PROPERTIES, told
 from workbench.analysis.comparison import Comparison, best_of
 from workbench.analysis.metrics import metric, warned
-from workbench.analysis.metrics.confidence import LEVEL, ends_as_read
+from workbench.analysis.metrics.cards import pair_as_read
+from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.declared import MAIN, MARK
 from workbench.analysis.metrics.summary import shown, with_known
-from workbench.analysis.what_if.words import amount, change_of
+from workbench.analysis.what_if.words import amount
 from workbench.base.errors import counted
 from workbench.base.labels import listed, unit_beside, with_unit
 from workbench.base.rounding import short_number
@@ -197,22 +198,18 @@ def _beside(deviation: float, scale: _Scale, pair: str) -> str:
 
 
 def _pairs(found: Comparison, against: str | None) -> dict[tuple[str, str], str]:
-    """By scheduler and measure, what stands below the mean: the ratio to one of them with its interval."""
+    """By scheduler and measure, what stands below the mean: how they stand to one of them."""
     if len({case.seed for case in found.cases}) == 1:
         return {}
     lines = {}
     for row in found.paired_as_read(against).to_dict("records"):
-        name, ratio, low, high = str(row["measure"]), *(float(row[key]) for key in ("ratio", "ratio_low", "ratio_high"))
-        sign, middle, ends = "&times;&nbsp;", f"{ratio:.2f}", ends_as_read(low, high)
-        if math.isnan(ratio):  # as a seed of the other one has 0
-            unit = metric(name).unit if metric(name).unit in ("s", "share") else ""
-            middle, *both = (change_of(float(row[key]), unit) for key in ("difference", "low", "high"))
-            sign, low, ends = "", float(row["low"]), (both[0], both[1])
-        if row["seeds"] == 1 or not middle:
+        if not (texts := pair_as_read(row)):
             continue
-        span = "" if {middle} == {*ends} or math.isnan(low) else f" ({'&nbsp;to&nbsp;'.join(ends)})"
+        middle, *ends = map(html.escape, texts)
+        span = f" ({'&nbsp;to&nbsp;'.join(ends)})" if ends else ""
         unsure = f"&nbsp;<abbr title='{MAY_BE_CHANCE}'>{UNSURE}</abbr>" if row["unsure"] else ""
-        lines[str(row["scheduler"]), name] = f"{sign}{middle}{span}{unsure}"
+        times = "" if math.isnan(row["ratio"]) else "&times;&nbsp;"
+        lines[str(row["scheduler"]), str(row["measure"])] = f"{times}{middle}{span}{unsure}"
     return lines
 
 

@@ -17,7 +17,7 @@ from workbench.analysis.charts import Drawing, speed_errors, theme, to_svg
 from workbench.analysis.charts.areas import bands
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.charts.heat_maps import heat_map
-from workbench.analysis.metrics.confidence import ends_as_read, mean_interval, t_quantile
+from workbench.analysis.metrics.confidence import mean_interval, ratio_as_read, t_quantile
 from workbench.base.errors import InputError
 
 TITLES = {"title": "T", "x_title": "X (h)", "y_title": "Y (s)"}
@@ -220,7 +220,12 @@ def test_intervals_hold_as_often_as_they_say():
     random = np.random.default_rng(3)
     mean, half = np.array([mean_interval(random.normal(7, 2, 4), 0.9) for _ in range(4000)]).T
     assert np.mean(np.abs(mean - 7) <= half) == pytest.approx(0.9, abs=0.02)
-    assert ends_as_read(0.88, 0.998) == ("0.880", "0.998") and ends_as_read(0.88, 1.001) == ("0.88", "1.00")
+    assert ratio_as_read(0.94, 0.88, 0.998) == ("0.940", "0.880", "0.998")
+    assert ratio_as_read(0.94, 0.88, 1.001) == ("0.94", "0.88", "1.00")
+    assert ratio_as_read(1.003, 1.002, 1.004) == ("1.003", "1.002", "1.004"), "a mean is in its interval as read, too"
+    assert ratio_as_read(0.9, 0.5, 1 - 1e-12) == ("0.9000", "0.5000", "< 1.0000")
+    assert ratio_as_read(1.00004, 1.00001, 1.00007) == ("1.0000", "> 1.0000", "1.0001")
+    assert ratio_as_read(2.0, math.nan, math.nan)[0] == "2.00"
     assert math.isnan(mean_interval([3.0])[1]) and mean_interval([3.0])[0] == 3.0
 
 

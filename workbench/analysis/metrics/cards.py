@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.metrics.confidence import ends_as_read
+from workbench.analysis.metrics.confidence import ratio_as_read
 from workbench.analysis.metrics.declared import MAIN, metric
 from workbench.analysis.metrics.summary import Summary, summary, table, with_known
 from workbench.base.card import card
@@ -64,17 +64,34 @@ def comparison_page(
     return card(head, cells, columns, [more], mind)
 
 
+def pair_as_read(row: Mapping[Any, Any]) -> tuple[str, ...]:
+    """A row of `Comparison.paired_as_read`: the mean ratio, or the difference where a seed of the first one has 0, and
+    the ends of its interval, none where seeds are alike. Empty of one seed, and where neither ever has any."""
+    from workbench.analysis.what_if.words import change_of
+
+    kinds = ("difference", "low", "high") if math.isnan(row["ratio"]) else ("ratio", "ratio_low", "ratio_high")
+    middle, low, high = (float(row[kind]) for kind in kinds)
+    if row["seeds"] == 1 or math.isnan(middle) or (kinds[0] == "difference" and middle == 0.0 and not low < high):
+        return ()
+    unit = found if (found := metric(str(row["measure"])).unit) in ("s", "share") else ""
+    told = (
+        tuple(change_of(each, unit) for each in (middle, low, high))
+        if kinds[0] == "difference"
+        else ratio_as_read(middle, low, high)
+    )
+    return told[:1] if math.isnan(low) or len({*told}) == 1 else told
+
+
 def words_of_pairs(pairs: pd.DataFrame, label: str) -> dict[str, str]:
-    """By metric how a scheduler stands to the first one, of which `Comparison.paired_as_read` tells: the mean ratio
-    with its interval (none where seeds are alike), `*` where they differ, and the mean rank. Of the first one itself
-    its rank: what the others' leave of 1 + 2 + ..."""
+    """By metric how a scheduler stands to the first one, of which `Comparison.paired_as_read` tells: `pair_as_read`,
+    `*` where they differ, and the mean rank. Of the first one itself its rank: what the others' leave of 1 + 2 + ..."""
     mine = pairs[pairs["scheduler"] == label]
     found: dict[str, str] = {}
-    for row in mine[mine["ratio"].notna() & (mine["seeds"] > 1)].to_dict("records"):
-        ratio, low, high, rank = (float(row[key]) for key in ("ratio", "ratio_low", "ratio_high", "rank"))
-        ranked = "" if math.isnan(rank) else f", rank {rank:.1f}"
-        span = "" if math.isnan(low) else f" ({' to '.join(ends_as_read(low, high))}){'' if row['unsure'] else '*'}"
-        found[str(row["measure"])] = f"  x {ratio:.2f}{span}{ranked}"
+    for row in mine.to_dict("records"):
+        if told := pair_as_read(row):
+            ranked = "" if math.isnan(row["rank"]) else f", rank {row['rank']:.1f}"
+            span = f" ({' to '.join(told[1:])}){'' if row['unsure'] else '*'}" if told[1:] else ""
+            found[str(row["measure"])] = f"  {'' if math.isnan(row['ratio']) else 'x '}{told[0]}{span}{ranked}"
     count = pairs["scheduler"].nunique()
     if mine.empty and count:
         ranks = pairs.groupby("measure", sort=False)["rank"].agg(["sum", "count"])

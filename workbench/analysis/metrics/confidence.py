@@ -49,12 +49,19 @@ def ratio_interval(values: Iterable[float], level: float = LEVEL) -> tuple[float
     return mean, mean - half, mean + half
 
 
-def ends_as_read(low: float, high: float) -> tuple[str, str]:
-    """The ends of an interval of ratios, to two decimals; with more where it would have 1 in it only by rounding."""
-    digits = 2
-    while not low <= 1.0 <= high and float(f"{low:.{digits}f}") <= 1.0 <= float(f"{high:.{digits}f}"):
+MOST_DIGITS = 4
+
+
+def ratio_as_read(mean: float, low: float, high: float) -> tuple[str, str, str]:
+    """A mean ratio and the ends of its interval (NaN: none), to two decimals; to as many as `MOST_DIGITS` where the
+    interval would have 1 in it only by rounding, and beyond these an end is `> 1.0000` or `< 1.0000`."""
+    digits, beside = 2, not low <= 1.0 <= high
+    while beside and digits < MOST_DIGITS and round(low, digits) <= 1.0 <= round(high, digits):
         digits += 1
-    return f"{low:.{digits}f}", f"{high:.{digits}f}"
+    middle, *ends = (f"{each:.{digits}f}" for each in (mean, low, high))
+    if beside and float(ends[0]) <= 1.0 <= float(ends[1]):
+        ends = [f"> {ends[0]}", ends[1]] if low > 1.0 else [ends[0], f"< {ends[1]}"]
+    return middle, ends[0], ends[1]
 
 
 def chance(mean: float, half: float, count: int, level: float = LEVEL) -> float:

@@ -19,6 +19,7 @@ from workbench.analysis.what_if.site_changes import date_of
 from workbench.analysis.what_if.tables import Difference, Waits, each_difference, sooner_and_later
 from workbench.base.errors import counted
 from workbench.base.labels import listed, unit_beside, with_unit
+from workbench.base.rounding import short_number
 from workbench.base.units import clock
 from workbench.baselines.mechanisms.slurm.site import COUNT_LIMITS, TRES_LIMITS
 from workbench.baselines.slurm import ITS_TYPES, Slurm
@@ -80,7 +81,9 @@ def change_of(value: float, unit: str) -> str:
     """A difference with its sign; of shares in percentage points."""
     if math.isnan(value):
         return ""
-    said = f"{100 * abs(value):.2f} points" if unit == "share" else amount(abs(value), unit)
+    points = 100.0 * abs(value)  # one digit where two decimals would be 0
+    parts = short_number(points, 1) if 0 < points < 0.005 else f"{points:.2f}"
+    said = f"{parts} points" if unit == "share" else amount(abs(value), unit)
     return said if value == 0 else f"{'+' if value > 0 else '−'}{said}"
 
 
