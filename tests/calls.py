@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import cProfile
+import gc
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -23,10 +24,15 @@ def calls_at_most(most: int) -> Iterator[None]:
 
     They grow as Python's work does, and not where numpy or a solver takes a whole array at once. What is imported and
     cached already saves some, so a bound is two to three times what the test makes alone, or the largest of its cases
-    under one bound (pytest -rP --log-level=info tells).
+    under one bound (pytest -rP --log-level=info tells). What tests before left is not collected in the block: a lab's
+    finalizers alone make some thousand.
     """
-    with cProfile.Profile() as profile:
-        yield
+    gc.disable()
+    try:
+        with cProfile.Profile() as profile:
+            yield
+    finally:
+        gc.enable()
     _hold(sum(each.callcount for each in profile.getstats()), "calls", most)
 
 

@@ -8,6 +8,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.browser_support import (
+    SETTLED,
     Problems,
     Server,
     answered,
@@ -73,9 +74,10 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     open_page(page, "Model")
     row = page.locator(".wb-row-list tr", has_text="capacity[v100]")
     row.wait_for()
-    high = page.locator(".wb-picture").bounding_box()["height"]  # type: ignore[index]
     of_k80 = page.locator(".wb-row-list tr", has_text="capacity[k80]")
     wait_for_text(page, ".wb-rows .wb-decisive", "Decisive for .*: (?!each row)")
+    answered(page, SETTLED)
+    high = page.locator(".wb-picture").bounding_box()["height"]  # type: ignore[index]
     first = page.locator(".wb-row-list tbody tr").first
     page.locator(".wb-lab").evaluate(FOOT_UNSEEN)
     place = first.bounding_box()

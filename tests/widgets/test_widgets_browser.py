@@ -31,7 +31,7 @@ def bars(n, slots=20):
     return pd.DataFrame({"slot": i % slots, "start_s": start, "end_s": start + 55, "job": [f"job {k % 40}" for k in i]})
 
 chosen = "!isValid(selected) || datum.job === selected"
-chart = (alt.Chart(alt.NamedData("bars"), width="container", height=alt.Step(14)).mark_bar()
+chart = (alt.Chart(alt.NamedData("bars"), width="container", height=280).mark_bar()
     .encode(x=alt.X("start_s:Q", title="Time (s)"), x2="end_s:Q", y=alt.Y("slot:O", title="GPU slot"),
             color=alt.Color("job:N", legend=None), opacity=alt.condition(chosen, alt.value(1), alt.value(0.2)),
             tooltip=["job:N", "slot:O", "start_s:Q"])
