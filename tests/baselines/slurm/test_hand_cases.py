@@ -43,7 +43,7 @@ def test_2_without_backfill_the_partition_waits() -> None:
     found = starts(scenario, backfill=False)
     assert found["big"] == 300 and found["short"] >= 360
     record = scenario.to_dict()
-    for told, most in (("bf_interval=-1", math.inf), ("bf_interval=²", 300)):
+    for told, most in (("bf_interval=-1", math.inf), ("bf_interval=30s", 300)):
         record["entities"][0]["attributes"]["SchedulerParameters"] = told
         assert (starts(Scenario.from_dict(record))["short"] >= 360) == (most > 300), told
 
@@ -544,18 +544,18 @@ def test_how_many_jobs_of_a_partition_the_main_scheduler_tries() -> None:
         assert starts(few)[name] <= 30, "of an array that waits one record is looked at"
 
 
-def test_where_slurm_does_not_take_a_number_its_default_holds() -> None:
-    """backfill.c, `_load_config`."""
-    none = CONFIG | {
-        "PriorityCalcPeriod": "00:00:00",
-        "SchedulerParameters": "bf_interval=0,bf_resolution=²,bf_window=43201,BF_Max_Job_Test=7,bf_max_job_test=8",
-    }
-    scenario = with_config(site_of(job("x", 0, 60, 8, 60), job("y", 1, 60, 8, 60)), none)
-    nought = with_config(scenario, CONFIG | {"SchedulerParameters": "bf_resolution=0,bf_window=0"})
-    assert [read_site(nought).settings[name] for name in ("bf_resolution", "bf_window")] == [60, 1440]
-    told = read_site(scenario).settings
-    names = "PriorityCalcPeriod", "bf_interval", "bf_resolution", "bf_window", "bf_max_job_test"
-    assert [told[name] for name in names] == [300, 30, 60, 1440, 7]
+def test_a_setting_that_slurm_does_not_take_is_refused() -> None:
+    """By name, with what is expected; where one stands twice the first counts, of parameters the leading digits."""
+    scenario = site_of(job("x", 0, 60, 8, 60), job("y", 1, 60, 8, 60))
+    texts = "bf_interval=0", "bf_resolution=²", "bf_resolution=0", "bf_window=43201", "bf_window=0", "bf_max_job_test=²"
+    odd: dict[Any, str] = dict.fromkeys((*texts, "bf_max_job_test=2000000"), "SchedulerParameters")
+    odd |= {"00:00:00": "PriorityCalcPeriod", 0.01: "PriorityCalcPeriod", 0.5: "PriorityWeightAge"}
+    odd |= {5e9: "PriorityWeightQOS", 1.5: "FairShareDampeningFactor", "banana": "PriorityMaxAge"}
+    for value, name in odd.items():
+        with pytest.raises(InputError, match=f"config: {name}.*expected (a whole number|minutes)"):
+            read_site(with_config(scenario, CONFIG | {name: value}))
+    scenario = with_config(scenario, CONFIG | {"SchedulerParameters": "BF_Max_Job_Test=7s,bf_max_job_test=8"})
+    assert read_site(scenario).settings["bf_max_job_test"] == 7
     ages = {"PriorityCalcPeriod": 1, "PriorityDecayHalfLife": "1-12", "PriorityMaxAge": "0-5"}
     told = read_site(with_config(scenario, CONFIG | ages)).settings
     assert [told[name] for name in ages] == [60, 129600, 18000], "a number is of minutes, as in slurm.conf(5)"

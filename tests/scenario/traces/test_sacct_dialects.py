@@ -249,8 +249,15 @@ def test_what_slurm_does_not_take_of_its_site_is_told_and_left_out(tmp_path: Pat
         "has (ghost-9)",
     ]
     site = read_site(scenario)
-    names = "PriorityMaxAge", "PriorityWeightAge", "bf_min_age_reserve", "bf_window", "bf_resolution"
-    assert [site.settings[name] for name in names] == [math.inf, 0, 1, 1440, 30] and site.favors_small
+    names = (
+        "PriorityMaxAge",
+        "PriorityWeightAge",
+        "bf_min_age_reserve",
+        "bf_window",
+        "bf_resolution",
+        "PriorityCalcPeriod",
+    )
+    assert [site.settings[name] for name in names] == [math.inf, 0, 1, 1440, 30, 300] and site.favors_small
     assert site.tres_weight == {"cpu": 1000, "gres/gpu": 1500.5}
     assert site.qos["normal"].tres == {"GrpTRES": {"gres/gpu": 8, "gres/tmpdisk": 2048}} and site.qos[
         "normal"

@@ -323,18 +323,18 @@ class Site:
         cells = {key.upper(): value for key, value in known.items()}
         is_config = bool({key.upper() for key in CONFIG} & cells.keys())
         if is_config:
-            kept = self._read("", cells, CONFIG)
-            found_of = parameters(cells.get("SCHEDULERPARAMETERS", "").split(","))
-            for name, text, value in found_of:
-                if value is None:
-                    _add(self.unread, f"{name}={text}")
+            parts = cells.get("SCHEDULERPARAMETERS", "").split(",")
+            odd = {name: value for name, value, amount in parameters(parts) if amount is None}
+            good = [part for part in parts if part.strip().partition("=")[0].lower() not in odd]
+            kept = self._read("", cells | {"SCHEDULERPARAMETERS": ",".join(good)}, CONFIG)
+            for name, value in odd.items():
+                _add(self.unread, f"{name}={value}")
             if known.get("accountingstorageenforce", "").lower() == "none":  # said, not left open
                 kept["AccountingStorageEnforce"] = "none"
             self._entry("config", known.get("clustername", "slurm")).update(kept)
             self._ignored("config", "", cells)
             lists = ("PriorityFlags", "SchedulerParameters", "SelectTypeParameters")
-            parts = (part for name in lists for part in known.get(name.lower(), "").split(","))
-            for part in parts:
+            for part in (part for name in lists for part in known.get(name.lower(), "").split(",")):
                 flag = part.strip().partition("=")[0]
                 if not {flag, flag.upper(), flag.lower()} & GONE_BY and given(flag) is not None:
                     _add(self.ignored, part.strip())

@@ -22,7 +22,7 @@ from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.slurm_site import CPU
 from workbench.scenario.traces.slurm_text import hosts, resources
-from workbench.scenario.traces.slurm_values import is_yes, parameters, readable, span_s
+from workbench.scenario.traces.slurm_values import is_yes, parameters, readable, span_s, takes
 
 NODE = ("partitions", "cpus", "memory_mb", "weight", "features", "features 2", "features 3")
 TRES_LIMITS = ("GrpTRES", "GrpTRESRunMins", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA")
@@ -439,14 +439,19 @@ def says(record: Mapping[str, Any], name: str, word: str) -> bool:
 
 
 def _settings(config: Mapping[str, Any]) -> dict[str, float]:
+    """All of DEFAULTS, as the site has them; raises InputError for a value that Slurm does not take (logs are converted
+    without such)."""
     found = dict(DEFAULTS)
     for name in DEFAULTS:
         value = config.get(name) if name in SETTINGS else None
-        if value is not None and readable(name, str(value)):
-            lasts_s = span_s(value) if name in DURATIONS else float(value)
-            found[name] = DEFAULTS[name] if lasts_s is None else lasts_s
-    for name, _, value in parameters(_listed(config, "SchedulerParameters")):
-        found[name] = value if value is not None and value >= 0 else DEFAULTS[name]
+        if value is not None:
+            if not readable(name, str(value)):
+                raise InputError(f"config: {name}", value, takes(name))
+            found[name] = (span_s(value) or 0.0) if name in DURATIONS else float(value)
+    for name, text, amount in parameters(_listed(config, "SchedulerParameters")):
+        if amount is None:
+            raise InputError(f"config: SchedulerParameters: {name}", text, takes(name))
+        found[name] = amount if amount >= 0 else DEFAULTS[name]
     return found
 
 
