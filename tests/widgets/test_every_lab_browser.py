@@ -68,6 +68,14 @@ HOLE = """lab => {
 }"""
 """What is empty between the picture, with what is said of it, and the open page."""
 HEIGHT = "document.querySelector('.wb-lab .wb-picture').clientHeight"
+AT_REST = f"""async () => {{
+    for (let same = 0, high = -1; same < 30; high = {HEIGHT}) {{
+        await new Promise(requestAnimationFrame);
+        same = {HEIGHT} === high ? same + 1 : 0;
+    }}
+    return {HEIGHT};
+}}"""
+"""The height of the picture, once it no longer changes: it follows its place a moment later."""
 NAMED = """lab => ![...lab.querySelectorAll(':is(.noUi-handle, select[title], input[title])')]
     .some(x => x.checkVisibility() && !x.getAttribute('aria-label') && !x.getAttribute('aria-labelledby'))"""
 """A lab names controls when it has time: one that has just come may have no name for a moment."""
@@ -143,7 +151,7 @@ def beside_set_up(page: Page, lab: Locator, name: str) -> None:
     shot(page, f"every-set-up-{name}")
     lab.locator("button.wb-set-up").click()
     answered(page, SETTLED)
-    low = page.evaluate(HEIGHT)
+    low = answered(page, AT_REST)
     page.set_viewport_size({"width": SCREEN[0], "height": 900})
     comes_true(page, f"low => ({HEIGHT}) > low + 60", low, f"{name}: the picture is higher in a window 900 high")
     if name not in BEGIN:

@@ -133,6 +133,8 @@ def test_an_optional_knob_may_be_empty() -> None:
     for empty in ("", "none", "not set", "-"):
         control.widget.value = empty
         assert control.value() is None
+    listed, _ = control_of(name="x", default=None, help="h", kind="str", choices=("a",), optional=True)
+    assert listed.widget.options == (("not set", None), ("a", "a")), "in a list it is called as elsewhere"
 
 
 def test_kinds_of_controls() -> None:

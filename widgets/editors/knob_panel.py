@@ -265,7 +265,7 @@ class Control:
 def _control(knob: Knob) -> Any:
     label, common = knob.label, {"style": STYLE, "layout": WIDE}
     if knob.choices is not None:
-        options = [("none" if choice is None else str(choice).replace("_", " "), choice) for choice in _choices(knob)]
+        options = [(UNSET if choice is None else str(choice).replace("_", " "), choice) for choice in _choices(knob)]
         return w.Dropdown(options=options, value=knob.default, description=label, **common)
     if knob.kind == "bool" and not knob.optional:
         return w.Checkbox(value=bool(knob.default), description=label, indent=False, layout=WIDE)

@@ -42,7 +42,7 @@ class AdmissionPage:
         self._shown: tuple[int, str] | None = None
         text, hint = (
             "Set the earliest deadline",
-            "Move this job's deadlines so far that they would be accepted",
+            "Move this job's deadlines so that the last one is the earliest that would be accepted",
         )
         self._accept = button(text, "admission-accept", self._set_deadline, hint, icon="check")
         self._said, self._verdict = StatusLine(), w.HTML()

@@ -134,6 +134,8 @@ class BeforeAfter:
             self._changed()
 
     def _show_alone(self) -> None:
+        if self.pin.value:
+            self._before = None  # first, so that letting go draws once, without outlines
         self.pin.value = False
         self.forget()
 

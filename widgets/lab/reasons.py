@@ -183,7 +183,7 @@ class ReasonsBeside:
         self._say_bad("")
         for run, name, head, one in zip(self._runs, self._names, self._heads, self._reasons, strict=True):
             at_s = min(float(self._at.value), run.end_s)
-            ended = f", at its end, {clock(at_s)}" if at_s < self._at.value else ""
+            ended = f"; the run ends at {clock(at_s)}" if at_s < self._at.value else ""
             finish_s = run.jobs.set_index("job")["finish_s"][self._job.value]
             done = "not done" if pd.isna(finish_s) else f"done at {clock(finish_s)}"
             head.value = f"<h4>{html.escape(f'{name}: {self._job.value} is {done}')}{ended}</h4>"

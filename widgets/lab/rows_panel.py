@@ -20,6 +20,7 @@ from widgets.lab.highlight import About, Highlight
 from widgets.lab.row_slider import is_unchanged, number_slider, offered_numbers, written
 from widgets.lab.rows_text import BESIDE, MEANINGS, WEIGHT, FoundRows, cell, found_at, head, notes, texts, variables
 from widgets.lab.words import NO_ROW, TRYING, decisive_html
+from widgets.parts.button import button
 from widgets.parts.copy_button import CopyButton
 from widgets.parts.one_in_sight import OneInSight
 from widgets.parts.row_list import RowList
@@ -121,7 +122,7 @@ class RowsPanel:
         self._number.observe(lambda _: self._on_typed(), "value")
         self._on = w.Checkbox(description="in force", indent=False, layout={"width": "6.5em"})
         self._on.add_class("wb-row-on")
-        self._back = w.Button(description="As it was", icon="undo", layout={"width": "auto"})
+        self._back = button("As it was", "row-back", lambda: self._set(self._as_it_is()), icon="undo")
         self._as_code = w.ToggleButton(description="As code", icon="code", layout={"width": "auto"})
         self._as_code.tooltip = "A cell whose formulation does the same, and a comparison with what decides now"
         self._as_code.add_class("wb-row-as-code")
@@ -131,7 +132,6 @@ class RowsPanel:
         w.link((self._code, "value"), (self._copy, "text"))
         w.link((self._code.layout, "display"), (self._copy.layout, "display"))
         self._on.observe(lambda _: self._on_change(), "value")
-        self._back.on_click(lambda _: self._set(self._as_it_is()))
         self._as_code.observe(lambda _: self._show_code(), "value")
         self._which = w.HTML()
         tools = w.HBox([self._which, self._on, self._what, self._slides, self._number, self._back, self._as_code])

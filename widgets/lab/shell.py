@@ -363,15 +363,11 @@ class SolveBar:
         does: str = "Solve",
         tooltip: str = "Solve and simulate",
     ) -> None:
-        self.solve = w.Button(description=does, icon="play", button_style="primary", tooltip=f"{tooltip} (Alt+S)")
-        self.cancel = w.Button(description="Cancel", icon="stop", tooltip="Stop what is running")
+        self.solve = button(does, "solve", solve, f"{tooltip} (Alt+S)", icon="play", button_style="primary")
+        self.cancel = button("Cancel", "cancel", cancel, "Stop what is running", icon="stop")
         self._bar = w.FloatProgress(min=0.0, max=1.0, layout=w.Layout(width="auto", flex="0 1 8em"))
         self._status = StatusLine(layout=w.Layout(flex="1 1 20em"))
-        for widget, name in ((self.solve, "solve"), (self.cancel, "cancel"), (self._status, "status")):
-            widget.add_class(f"wb-{name}")
-        self.solve.on_click(lambda _: solve())
-        self.cancel.on_click(lambda _: cancel())
-        self.solve.layout.width = "auto"
+        self._status.add_class("wb-status")
         self.box = w.HBox([self.cancel, self._bar, self._status])
         self.box.add_class("wb-solve-bar")
         self.state, self._busy = "", True

@@ -15,6 +15,7 @@ import pandas as pd
 from widgets.editors.knob_panel import said, written
 from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import LabSetting, jsonable
+from widgets.parts.button import button
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
 from widgets.work.workplace import Message, Workplace
@@ -187,25 +188,19 @@ class VaryPage:
             continuous_update=False,
         )  # fmt: skip
         self._values.tooltip = "With commas between them, as in the knob's own field"
-        self._run = w.Button(description="Run", icon="play", tooltip="A run for each value, on this scenario")
-        self._cancel = w.Button(description="Cancel", icon="stop", tooltip="Stop; what is done is shown", disabled=True)
-        for widget, name in (
-            (self._what, "what"),
-            (self._values, "values"),
-            (self._run, "run"),
-            (self._cancel, "stop"),
-        ):
-            widget.add_class(f"wb-vary-{name}")
-        for button in (self._run, self._cancel):
-            button.layout.width = "6.5em"
+        tip, stop_tip = "A run for each value, on this scenario", "Stop; what is done is shown"
+        self._run = button("Run", "vary-run", self.run, tip, icon="play")
+        self._cancel = button("Cancel", "vary-stop", self.cancel, stop_tip, icon="stop", disabled=True)
+        self._what.add_class("wb-vary-what")
+        self._values.add_class("wb-vary-values")
+        for each in (self._run, self._cancel):
+            each.layout.width = "6.5em"
         self._said = StatusLine()
         self._said.add_class("wb-vary-said")
         self._gains = w.HTML()
         self._gains.add_class("wb-gains")
         self.page = ChartPage("comparison", "vary")
         self._what.observe(lambda _: None if self._quiet else self._on_what(), "value")
-        self._run.on_click(lambda _: self.run())
-        self._cancel.on_click(lambda _: self.cancel())
         row = w.HBox([self._what, self._values, self._run, self._cancel])
         row.add_class("wb-tools")
         self.page.box.layout.display = "none"

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import ipywidgets as w
 
 from widgets.lessons.prose import ASKS, RIGHT, WRONG, box, fold, prose
+from widgets.parts.button import button
 from widgets.parts.files import on_dashboard
 from workbench.base.errors import InputError, WorkbenchError, counted
 
@@ -116,15 +117,14 @@ class Exercise:
 
     def _form(self) -> w.VBox:
         field = w.Text(placeholder="A number, a word, a list as [1, 2]", layout=w.Layout(width="24em"))
-        check, said = w.Button(description="Check"), w.HTMLMath()
+        said = w.HTMLMath()
 
-        def reply(_: Any) -> None:
+        def reply() -> None:
             value = as_typed(field.value)
             parted = isinstance(value, tuple) and not field.value.strip().startswith("(")
             said.value = (self._several(len(value)) if parted else self._reply(value))._repr_html_()
 
-        check.on_click(reply)
-        return w.VBox([w.HBox([field, check]), said])
+        return w.VBox([w.HBox([field, button("Check", "check", reply)]), said])
 
     def _reply(self, value: Any) -> Reply:
         self.answered, case = value, self.case

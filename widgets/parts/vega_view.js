@@ -16,6 +16,7 @@ const FLAT_PX = 8;
 const [SHARE, ENOUGH, LOW_PX, HIGHEST, LOWEST, TALL_PX] = [0.55, 0.75, 494, 2.5, 0.5, 200];
 const HEAD_PX = 62; // above the picture, as in lab.css
 const FILLED_PX = 100; // a page Schedule that is lower has no tables yet
+const FRAME_PX = 2; // a page's borders
 const STATUS_PX = 30; // JupyterLab's line at the foot of the window
 const NO_ROWS = /^Infinite extent for field/;
 
@@ -329,7 +330,7 @@ class ChartBox {
     const more = Math.max(0, SHARE * (staged.clientHeight - LOW_PX)) / magnify;
     const lowest = spec.height > TALL_PX ? spec.height : LOWEST * spec.height;
     let wanted = Math.min(room(least), spec.height + more);
-    const left = this.left(staged, room);
+    const left = this.left(staged, room, head);
     if (getComputedStyle(this.page).display === "none") wanted = room(0); // a scene of the picture alone
     else if (left > wanted) wanted += (left - wanted) / 2;
     else if (left > LOWEST * wanted) wanted = Math.max(left, ENOUGH * wanted);
@@ -343,15 +344,16 @@ class ChartBox {
 
   // How high the rows may be beside the whole page Schedule, which is kept for the page Why; NaN before it is filled, and
   // on other pages. The least since the lab has this size, so that nothing jumps when a line comes or goes.
-  left(staged, room) {
+  left(staged, room, head) {
     const page = staged.querySelector(":scope > .wb-contents");
     const [schedule, , why] = page.children;
     if (page !== this.page) this.observer.observe((this.page = page));
     const of = [this.drawn.spec, staged.clientWidth, staged.clientHeight];
     if (of.some((each, i) => each !== this.leaves?.of[i])) this.leaves = { of, most: NaN };
     if (schedule.scrollHeight > FILLED_PX) {
-      const above = page.previousElementSibling.offsetTop; // where status and names share a line: less
-      this.leaves.most = Math.min(room(schedule.scrollHeight + 2 + above - HEAD_PX), this.leaves.most || Infinity);
+      const above = head && page.previousElementSibling.offsetTop; // where status and names share a line: less
+      const most = room(schedule.scrollHeight + FRAME_PX + above - head);
+      this.leaves.most = this.leaves.most < most ? this.leaves.most : most;
     }
     return schedule.clientHeight || why.clientHeight ? this.leaves.most : NaN;
   }

@@ -20,7 +20,7 @@ from workbench.simulation.job_at_time import JobAtTime
 
 TWO = [{"name": "one"}, {"name": "two", "arrival_s": 600.0}]
 """An hour each on one GPU: FIFO runs `one` from 0 to 3600 s and `two` from then on."""
-MANY_SECONDS = re.compile(r"[^;]*(?<!\S)(?:[6-9]\d|\d{3,}|\d{1,3}(?:,\d{3})+)(?:\.\d+)? s\b")
+MANY_SECONDS = re.compile(r"[^;]*(?<![\w.,])(?:[6-9]\d|\d{3,}|\d{1,3}(?:,\d{3})+)(?:\.\d+)? s\b")
 """A time that a person would read in minutes or hours."""
 
 
@@ -259,6 +259,7 @@ def test_reasons_of_a_late_run_name_moments_after_they_were_given(preset: str, s
     jobs = [job.model_copy(update={"arrival_s": job.arrival_s + later_s}) for job in early.jobs]
     reasons = workbench.simulate(early.replace(jobs=jobs), scheduler).reasons
     told = reasons["text"].str.findall(r"(?:until|to) ((?:\d[\d.]* (?:d|h|min|s)\b ?)+)").str[-1].dropna()
+    assert not (many := MANY_SECONDS.findall("; ".join(reasons["text"]))), many
     assert len(told) >= 3 and all(parse_duration(text.strip()) > reasons["time_s"][row] for row, text in told.items())
 
 

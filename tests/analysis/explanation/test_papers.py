@@ -125,7 +125,9 @@ def test_hadare_copies_of_the_first_job_are_on_both_nodes() -> None:
     worth = run.signals[(run.signals["decision"] == 0) & (run.signals["signal"] == "payoff")].set_index("job")["value"]
     assert other.binding.endswith(f"the largest payoff: its 2 copies, together {worth['one']:.3g}, were among these")
     single = workbench.simulate(scenario(TWO, nodes=2), "hadare", forks=1)
-    assert workbench.explain(single, "one", 0.0).binding.endswith(", was among these")
+    assert workbench.explain(single, "one", 0.0).binding.endswith(
+        "the largest payoff: its copy, 0.943, was among these"
+    )
     why = "left over by those that lack steps in this round, and no other job gains more time there"
     for knobs, job, at_s, said in (
         ({}, "language", 2880.0, f"payoff: 1 of its 2 copies, 3.95, was among these; the node of the other was {why}"),
@@ -133,6 +135,20 @@ def test_hadare_copies_of_the_first_job_are_on_both_nodes() -> None:
     ):  # nobody paid for a node that was left over, as the reason says
         mixed = workbench.explain(workbench.simulate("preset:hops_example", "hadare", knobs), job, at_s)
         assert mixed.binding.endswith(said) and "fast-0 (left over" in mixed.reason
+
+
+@pytest.mark.parametrize(
+    ("payoff", "words"),
+    [
+        ("remaining", "the part of the job's steps left that the copy does in the round."),
+        ("work", "the seconds that the whole cluster would need for the steps that the copy does in the round."),
+        ("balanced", "over the fourth root of those that it would need for the job's steps left."),
+    ],
+)
+def test_hadare_says_what_a_copy_is_worth(payoff: str, words: str) -> None:
+    run = workbench.simulate(scenario(TWO, nodes=2), "hadare", payoff=payoff)
+    said = workbench.explain(run, "one", 0.0).reason.partition("copies with the largest payoff: ")[2]
+    assert words in said and said.index(words) + len(words) == said.index(".") + 1
 
 
 def test_hops_one_gpu_makes_a_service_window_of_one_job() -> None:

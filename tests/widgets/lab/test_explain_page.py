@@ -370,7 +370,10 @@ def test_reasons_beside_each_other_say_whose_time_it_is() -> None:
     beside = ReasonsBeside(lambda job: None)
     beside.show(runs, ("all", "cut"))
     heads, done = [head.value for head in beside._heads], clock(runs[0].jobs["finish_s"].iloc[0])
-    assert heads == [f"<h4>all: vision is done at {done}</h4>", "<h4>cut: vision is not done, at its end, 1 min</h4>"]
+    assert heads == [
+        f"<h4>all: vision is done at {done}</h4>",
+        "<h4>cut: vision is not done; the run ends at 1 min</h4>",
+    ]
     beside._say_bad("rows failed")
     beside.select("game")
     assert beside._said.text == ""

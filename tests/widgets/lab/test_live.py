@@ -179,7 +179,10 @@ def test_the_run_before_stays_as_outlines_and_a_sentence_says_who_pays(monkeypat
     compared.pin.value = True
     lab.set(round_s=900)
     assert not seen.drawing.data["before"].empty and compared.alone.layout.display is None
+    drawn, changed = list[bool](), compared._changed
+    monkeypatch.setattr(compared, "_changed", lambda: (changed(), drawn.append(seen.drawing.data["before"].empty)))
     compared.alone.click()  # the run alone: nothing stays pinned, no outlines, no differences
+    assert drawn == [True], "drawn once, without outlines"
     assert seen.drawing.data["before"].empty and not compared.pin.value and compared.alone.layout.display == "none"
     assert "Run before" not in compared.measures.value and "Pinned run" not in compared.measures.value
     lab.set(round_s=1800)
