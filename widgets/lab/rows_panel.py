@@ -228,7 +228,7 @@ class RowsPanel:
             self._rows.insert(at, [*was[:2], "taken away", "", "", ""])
         self._seen, self._marked, self._quiet = found, None, True
         self._notes.value = notes(found)
-        self._list.meanings = {**variables(found.statement), **MEANINGS}
+        self._list.meanings = {**variables(found), **MEANINGS}
         at = self._names.index(self._row) if self._row and self._row in self._names else -1
         self._list.show(heads, self._rows, numbers=3, picked=at)
         self._quiet = False

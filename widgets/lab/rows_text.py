@@ -50,7 +50,8 @@ BESIDE = (
 
 class FoundRows(NamedTuple):
     """Rows of the decision in force at a time of a run, in the order in which they are shown, by their numbers in the
-    statement (None: a constant). weights: as `_weights` finds; beside: whether an algorithm decided."""
+    statement (None: a constant). weights: as `_weights` finds; beside: whether an algorithm decided;
+    numbered: what stands behind each variable that has a number."""
 
     run: Run
     at_s: float
@@ -59,6 +60,7 @@ class FoundRows(NamedTuple):
     order: list[int | None]
     weights: str
     beside: bool
+    numbered: dict[str, str]
 
     @property
     def names(self) -> list[str]:
@@ -88,7 +90,7 @@ def found_at(run: Run, at_s: float, changed: bool = False) -> FoundRows:
     first = {name: n for n, name in sorted(bounds.items(), key=lambda each: (binding[each[0]], each[0]))}
     order.sort(key=lambda n: n in bounds and first[bounds[n]] != n)
     shown = [n if n < count else None for n in order[:ROWS_SHOWN]]
-    return FoundRows(run, at_s, statement, table, shown, _weights(statement), by_algorithm)
+    return FoundRows(run, at_s, statement, table, shown, _weights(statement), by_algorithm, numbered(statement.model))
 
 
 def texts(found: FoundRows) -> tuple[list[str], list[list[str]]]:
@@ -123,11 +125,11 @@ MEANINGS = {
 """What the words of the list mean, on hover; beside these its variables."""
 
 
-def variables(statement: SolvedStatement) -> dict[str, str]:
+def variables(found: FoundRows) -> dict[str, str]:
     """What each variable of a problem stands for; of one whose last index is a number, what that is the number of."""
-    parts = {part.local_name: part for part in (each.parent_component() for each in statement.compiled.columns)}
+    parts = {part.local_name: part for part in (each.parent_component() for each in found.statement.compiled.columns)}
     said = {str(name): said for name, part in parts.items() if (said := meaning(part))}
-    return said | numbered(statement.model)
+    return said | found.numbered
 
 
 NOTHING = 1e-9
@@ -173,7 +175,7 @@ def notes(found: FoundRows) -> str:
     """What is to be minded of them; and what stands behind variables that have a number, folded where they are many."""
     said = found.table.attrs["notes"]
     texts = [f"<p class='wb-note'>{html.escape(note[0].upper() + note[1:])}.</p>" for note in said]
-    if known := numbered(found.statement.model):
+    if known := found.numbered:
         told = [f"<br><code>{html.escape(name)}</code> {html.escape(of)}" for name, of in known.items()]
         more = f"<br>and {len(told) - ROWS_SHOWN:,} more" if len(told) > ROWS_SHOWN else ""
         lines, parts = "".join(told[:ROWS_SHOWN]) + more, dict.fromkeys(name.partition("[")[0] for name in known)

@@ -7,7 +7,6 @@ import html
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import pyomo.environ as pyo
@@ -26,7 +25,7 @@ from widgets.lab.rows_text import cell, found_at, notes, of_decision, refused, v
 from workbench.analysis.rows.edit import RowEdit
 from workbench.analysis.rows.stated import solved
 from workbench.base.errors import WorkbenchError
-from workbench.scheduling.notation import values
+from workbench.scheduling.notation import numbered, values
 from workbench.simulation.run import Run
 from workbench.simulation.stop import RunCancelledError
 
@@ -76,11 +75,11 @@ def test_a_variable_with_a_number_says_what_that_is_and_has_one_of_its_bounds_be
     run = workbench.simulate("preset:hops_example", "hops")
     found = found_at(run, 1500.0)
     said = "GPUs that a configuration takes: 2 of fast-0"
-    assert variables(found.statement)["choose[images,4]"] == said and said in notes(found)
+    assert variables(found)["choose[images,4]"] == said and said in notes(found)
     many = pyo.ConcreteModel()
     many.x, many.y = pyo.Var(["a"], range(150)), pyo.Var(["a"], range(100))
     many.takes = pyo.Param(["a"], range(150), ["v100"], initialize=1.0)
-    told = notes(found._replace(statement=replace(found.statement, model=many)))
+    told = notes(found._replace(numbered=numbered(many)))
     assert "What each x and y is<" in told and told.count("takes: 1") == 200 and "and 50 more" in told
     bounds, below = found.names[:-12], dict(name.split(" ") for name in found.names[-12:])
     upper = dict(name.split(" ") for name in bounds if name.startswith("choose["))
