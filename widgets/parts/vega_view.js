@@ -351,7 +351,7 @@ class ChartBox {
     const of = [this.drawn.spec, staged.clientWidth, staged.clientHeight];
     if (of.some((each, i) => each !== this.leaves?.of[i])) this.leaves = { of, most: NaN };
     if (schedule.scrollHeight > FILLED_PX) {
-      const above = head && page.previousElementSibling.offsetTop; // where status and names share a line: less
+      const above = page.previousElementSibling.offsetTop; // where status and names share a line: less
       const most = room(schedule.scrollHeight + FRAME_PX + above - head);
       this.leaves.most = this.leaves.most < most ? this.leaves.most : most;
     }
