@@ -82,6 +82,9 @@ def test_a_job_that_never_started_holds_others_back_until_it_is_cancelled() -> N
     run = workbench.simulate(site_of(jobs[0], job("over", 1, 60, 1, 660), entities=(short,)), "slurm")
     told = run.events[run.events["event"] == "verdict"]["reason"].tolist()
     assert told == ["its limit is beyond 10 min, partition p's MaxTime"]
+    free = {"kind": "qos", "name": "free", "Flags": "DenyOnLimit,PartitionTimeLimit"}
+    may = starts(site_of(jobs[0], job("over", 1, 60, 1, 660, qos="free"), entities=(short, free)))
+    assert may["over"] <= 5, "PartitionTimeLimit of its QOS"
     alone = workbench.simulate(site_of(jobs[0], entities=(beside("job-9", 8),)), "slurm")
     assert len(alone.decisions) == 2, "nothing is looked for while only those wait that start never"
 

@@ -74,7 +74,7 @@ IGNORED = {
 QOS_FLAGS = frozenset(
     [
         *("", "DenyOnLimit", "EnforceUsageThreshold", "NoReserve", "OverPartQOS", "PartitionMaxNodes"),
-        *("PartitionMinNodes", "RequiresReservation", "UsageFactorSafe"),
+        *("PartitionMinNodes", "PartitionTimeLimit", "RequiresReservation", "UsageFactorSafe"),
     ]
 )
 """Flags of a QOS that it goes by, or that change nothing of who starts when."""

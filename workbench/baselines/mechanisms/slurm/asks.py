@@ -87,13 +87,15 @@ def ask_of(
     reservations: Set[str],
     factors: Mapping[str, float],
     comes: int,
+    beyond: Set[str] = frozenset(),
 ) -> Ask:
     """What one job asks for; a reservation that nothing is known of is none (ours). factors: UsageFactor of QOS;
-    comes: its place by arrival."""
+    comes: its place by arrival; beyond: QOS whose jobs may ask for more than MaxTime (PartitionTimeLimit)."""
     a = dict(job.attributes)
     reservation = str(a.get("reservation", ""))
     partition = str(a.get("partition", ""))
     known = partitions.get(partition, Partition(partition))
+    known = replace(known, longest_s=math.inf) if a.get("qos") in beyond else known
     nodes = int(a.get("nodes", 0.0))
     on_cpus = job.model == f"recorded on {CPU}"
     asked_s, ran = float(a.get("limit_s", known.default_s)), "start_s" in a

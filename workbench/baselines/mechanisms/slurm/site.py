@@ -208,12 +208,13 @@ def read_site(scenario: Scenario) -> SlurmSite:
     qos = {str(each["name"]): each for each in entries.get("qos", [])}
     reservations = tuple(_reservation(each) for each in entries.get("reservation", []))
     kept = {each.name for each in reservations}
+    beyond = {name for name, each in qos.items() if says(each, "Flags", "PartitionTimeLimit")}
     factors = {name: float(each.get("UsageFactor", 1.0)) for name, each in qos.items()}
     beside = [_beside(each) for each in entries.get("beside", [])]
     found |= _several(found, (str(job.attributes.get("partition", "")) for job in beside))
     jobs = [*scenario.jobs, *beside]
     comes = {job.name: i for i, job in enumerate(sorted(jobs, key=lambda job: job.arrival_s))}
-    asks = {job.name: ask_of(job, found, kept, factors, comes[job.name]) for job in jobs}
+    asks = {job.name: ask_of(job, found, kept, factors, comes[job.name], beyond) for job in jobs}
     wait_for_arrays(asks)
     accounts = {str(each["account"]): _account(each) for each in entries.get("account", [])}
     users = {(str(each["user"]), str(each["account"])): _account(each) for each in entries.get("user", [])}
