@@ -214,6 +214,11 @@ def test_what_changes_nothing_and_what_a_user_has_in_several_accounts_is_told() 
     assert told("set config bf_interval=20", SchedulerType="sched/Builtin")[0].endswith(
         "nothing: backfill does not run."
     )
+    alone = {"SchedulerParameters": "sched_interval=-1"}
+    for name in ("default_queue_depth", "partition_job_depth", "batch_sched_delay"):
+        assert told(f"set config {name}=5", **alone) == ["that changes nothing: the main scheduler does not run."]
+    with pytest.raises(InputError, match=r"neither backfill .* nor the main scheduler .* expected one of them to run"):
+        read_site(after("set config bf_interval=-1 and set config sched_interval=-1"))
     first = "that changes nothing: by PriorityType (priority/basic) who came first is first."
     assert told("set config PriorityWeightQOS=9", PriorityType="priority/basic") == [first]
     named = [{"name": name, "attributes": each} for name, each in facts]

@@ -135,6 +135,10 @@ def test_what_goes_is_counted_an_outage_beyond_the_log_told_and_a_limit_that_is_
     assert "With a-0 gone: 1 node with 4 GPUs less: 1 of 3 of partition p." in found
     assert " after today's last job: who comes then is not known." in found
     assert "4 jobs can start no more: its limit is beyond 1 min, partition p's MaxTime." in found
+    of_partition[0]["attributes"] |= {"MaxTime": "00:00:50"}  # another one when they ran
+    for texts, holds in (("0:01:20", False), ("0:00:40", True), ("0:00:40 and set partition p MaxTime=0:00:45", True)):
+        asks = read_site(after(f"set partition p MaxTime={texts}", site(entities=of_partition))).asks
+        assert {ask.too_long for ask in asks.values() if ask.partition == "p"} == {holds}, texts
 
 
 def test_another_policy_for_one_partition() -> None:

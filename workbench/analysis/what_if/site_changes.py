@@ -27,8 +27,10 @@ from workbench.baselines.mechanisms.slurm.site import (
     backfills,
     config_of,
     enforces,
+    partition_of,
     read_settings,
     says,
+    schedules,
 )
 from workbench.scenario.cluster import Node
 from workbench.scenario.faults import Outage
@@ -44,6 +46,8 @@ PLURAL = {"partition": "partitions", "feature": "features"}
 """Attributes of nodes that are lists, by the word for one of them."""
 OF_BACKFILL = tuple(name for name in DEFAULTS if name.islower())
 """Settings that stand within SchedulerParameters."""
+OF_MAIN = ("default_queue_depth", "partition_job_depth", "batch_sched_delay")
+"""Those of them by which the main scheduler alone goes."""
 OF_GROUP, OF_ONE = ("GrpTRES", "GrpJobs", "GrpTRESRunMins"), ("MaxTRES", "MaxTRESPerNode", "MaxWall")
 SET = {
     "config": tuple(DEFAULTS),
@@ -249,6 +253,8 @@ class SiteSettingTo(Change):
             and not (backfills(config) and after.knobs.get("backfill", True))
         ):
             return "backfill does not run"
+        if self.name in OF_MAIN and not schedules(config):
+            return "the main scheduler does not run"
         if says(config, "PriorityType", "basic") and (self.name in WEIGHED or self.name.startswith("PriorityWeight")):
             return f"by PriorityType ({config['PriorityType']}) who came first is first"
         weight = WEIGHED.get(self.name, "")
@@ -256,7 +262,8 @@ class SiteSettingTo(Change):
 
     def _with(self, entity: Entity, key: str) -> Entity:
         attributes = dict(entity.attributes)
-        others = [name for name in str(attributes.pop(AS_SET, "")).split(",") if name and name != key]
+        was_set = str(attributes.pop(AS_SET, "")).split(",")
+        others = [name for name in was_set if name and name != key]
         if self.name in OF_BACKFILL:
             names = [name for name in attributes if name.partition(" ")[0] == key]  # a long list is in several
             parts = [part for name in names for part in str(attributes.pop(name)).split(",")]
@@ -267,7 +274,10 @@ class SiteSettingTo(Change):
             attributes.pop(key, None)
         else:
             attributes[key] = _plain(self.value)
-            others.append(key)
+            longer = (
+                key == "MaxTime" and partition_of(attributes).longest_s >= partition_of(entity.attributes).longest_s
+            )
+            others += [] if longer and key not in was_set else [key]  # who ran beyond the file's is not held to more
         attributes |= {AS_SET: ",".join(others)} if others else {}
         return Entity.model_validate({**dict(entity), "attributes": attributes})
 

@@ -29,7 +29,7 @@ UNLIMITED_S = 365 * 86400.0
 class Partition:
     """tier, factor: PriorityTier and PriorityJobFactor; longest_s: MaxTime; qos: whose limits hold in it; policy: by
     what its jobs are in order, in place of priority (ours; `POLICIES`, empty: priority); longest_as_set: whether a
-    what-if set MaxTime."""
+    what-if set MaxTime, shorter than it was."""
 
     name: str
     tier: float = 1.0

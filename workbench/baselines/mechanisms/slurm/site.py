@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.base.arrays import BoolArray, FloatArray
-from workbench.base.errors import InputError
+from workbench.base.errors import InputError, Words
 from workbench.baselines.mechanisms.slurm.asks import JOB, Ask, Partition, ask_of, failed_of, wait_for_arrays
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
@@ -204,7 +204,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
     config = config_of(scenario)
     nodes = _nodes_of(scenario)
     machines = nodes.names
-    found = {str(each["name"]): _partition(each) for each in entries.get("partition", [])}
+    found = {str(each["name"]): partition_of(each) for each in entries.get("partition", [])}
     qos = {str(each["name"]): each for each in entries.get("qos", [])}
     reservations = tuple(_reservation(each) for each in entries.get("reservation", []))
     kept = {each.name for each in reservations}
@@ -223,6 +223,9 @@ def read_site(scenario: Scenario) -> SlurmSite:
     counted = str(config.get("SelectTypeParameters", "CR_CORE_MEMORY")).upper()
     counts_cpus = any(unit in counted for unit in ("CPU", "CORE", "SOCKET"))
     free = (math.inf,) * len(machines)  # what jobs ask for is not taken from anybody
+    if not (backfills(config) or schedules(config)):
+        given = Words("neither backfill (sched/builtin or bf_interval=-1) nor the main scheduler (sched_interval=-1)")
+        raise InputError("config: SchedulerParameters", given, "one of them to run: else no job starts")
     rule = str(config.get("NodesChosen", ""))
     if rule and rule not in RULES:
         raise InputError(f"config {config['name']}: NodesChosen", rule, f"one of {', '.join(RULES)}")
@@ -235,7 +238,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
         by_priority=not says(config, "PriorityType", "basic"),
         fair_tree=not says(config, "PriorityFlags", "NO_FAIR_TREE"),
         backfills=backfills(config),
-        schedules=_runs(config, "sched_interval"),
+        schedules=schedules(config),
         partitions=found,
         qos={name: limits_of(each) for name, each in qos.items()},
         qos_priority={name: float(each.get("Priority", 0.0)) for name, each in qos.items()},
@@ -434,6 +437,11 @@ def backfills(config: Mapping[str, Any]) -> bool:
     return not says(config, "SchedulerType", "builtin") and _runs(config, "bf_interval")
 
 
+def schedules(config: Mapping[str, Any]) -> bool:
+    """Whether the main scheduler runs."""
+    return _runs(config, "sched_interval")
+
+
 def says(record: Mapping[str, Any], name: str, word: str) -> bool:
     """Whether a setting has a word, in any capitals, as Slurm takes them."""
     return word.lower() in str(record.get(name, "")).lower()
@@ -467,7 +475,8 @@ def _listed(record: Mapping[str, Any], name: str) -> list[str]:
     return [part for key in keys for part in str(record.get(key, "")).split(",") if part]
 
 
-def _partition(record: Mapping[str, Any]) -> Partition:
+def partition_of(record: Mapping[str, Any]) -> Partition:
+    """One partition by its attributes."""
     longest, default = (span_s(record.get(name, "")) for name in ("MaxTime", "DefaultTime"))
     qos = str(record.get("QoS", ""))
     tier, factor = (float(record.get(name, 1.0)) for name in ("PriorityTier", "PriorityJobFactor"))
