@@ -541,21 +541,30 @@ def gap(name: str) -> pd.DataFrame:
 def as_claimed(name: str, found: pd.DataFrame) -> pd.DataFrame:
     """A gap against what is claimed today; a claim on a difference of measures that are known in all seeds has lines of
     its own, which add up as those of the measures do."""
-    of = {str(measure): lines for measure, lines in found.groupby("measure", sort=False)}
+    ends = list(COLUMNS[2:])
+    numbers = found.astype(dict.fromkeys(ends, float))
+    of = {str(measure): lines for measure, lines in numbers.groupby("measure", sort=False)}
     whole = {measure for measure, lines in of.items() if (lines["known"] == lines["seeds"]).all()}
-    made, ends = dict(of), list(COLUMNS[2:])
+    made = dict(of)
     for measure, lines in of.items():
         claim = claim_of(exhibits()[name].claims, measure)
-        if claim is None or claim.sign == "=" or (claim.less and not {measure, *claim.taken(measure)} <= whole):
-            continue
-        less = sum(times * of[other][ends].to_numpy() for other, times in claim.taken(measure).items())
-        values = (lines[ends].to_numpy() - less).round(DIGITS)
-        said, aim, rest, left = _left(claim._replace(less=""), claim.value, float(values[WITH_ALL, 0]))
-        values[WITH_ALL + 1 :] = [[aim], [round(left, DIGITS)]]
-        told = claim.told(measure)
-        made[told] = lines.assign(measure=told, cause=[*lines["cause"].iloc[: WITH_ALL + 1], said, rest])
-        made[told][ends] = values
+        printed = float(lines["from_all"].iloc[WITH_ALL + 1]) if (lines["cause"] == "paper").any() else math.nan
+        made[measure] = _against(None if claim and claim.less else claim, printed, lines)
+        if claim and claim.less and {measure, *claim.taken(measure)} <= whole:
+            told, less = claim.told(measure), lines.assign(measure=claim.told(measure))
+            for other, times in claim.taken(measure).items():
+                less[ends] -= times * of[other][ends].to_numpy()
+            made[told] = _against(claim._replace(less=""), math.nan, less.round(DIGITS))
     return pd.concat(made.values(), ignore_index=True)
+
+
+def _against(claim: Claim | None, paper: float, lines: pd.DataFrame) -> pd.DataFrame:
+    """The lines of a measure with what the paper says of it and what is left to that."""
+    ends, end = list(COLUMNS[2:]), float(lines["from_all"].iloc[WITH_ALL])
+    said, aim, rest, left = _left(claim, claim.value if claim and math.isnan(paper) else paper, end)
+    made = lines.assign(cause=[*lines["cause"].iloc[: WITH_ALL + 1], said, rest])
+    made.loc[made.index[WITH_ALL + 1 :], ends] = [[aim, aim], [round(left, DIGITS)] * 2]
+    return made
 
 
 def _left(claim: Claim | None, paper: float, end: float) -> tuple[str, float, str, float]:

@@ -272,6 +272,17 @@ def test_a_claim_on_a_difference_is_parted_as_its_measures_are(monkeypatch: pyte
         "paper, > 0": 0.0,
         "unexplained, more than": 0.0,
     }
+    for claims, said, left in (  # of what is kept as "paper, > 3"
+        ((), "paper", math.nan),
+        ((Claim("m", "<", 3.5),), "paper, < 3.5", -0.5),
+        ((Claim("m", value=2.0),), "paper", -2.0),
+    ):
+        exhibit = replace(exhibit, claims=(Claim("m", ">", 3),))
+        kept = causes.as_claimed("p.x", gap("p.x"))
+        assert set(kept[kept["measure"] == "m"]["cause"]) >= {"paper, > 3", "unexplained"}
+        exhibit = replace(exhibit, claims=claims)
+        today = causes.as_claimed("p.x", kept).query("measure == 'm'")
+        assert today["cause"].iloc[-2] == said and today["from_all"].iloc[-1] == pytest.approx(left, nan_ok=True)
 
 
 def test_a_gap_is_of_the_seeds_in_which_all_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
