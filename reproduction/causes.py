@@ -105,7 +105,8 @@ SIX_RIVALS = _baseline(
         )
     },
 )
-"""One cause, as the best of the six is one measure of them all; of the others each is of one baseline."""
+"""One cause, as the best of the six is one measure of them all, of which nothing is claimed; of the others each is of
+one baseline."""
 PAYOFF: Fields = {"mechanism: HadarE's payoff balanced (ours)": {"payoff": "balanced"}}
 NODES_RIVALS: Fields = {**PAYOFF, **_rivals(("Gavel's policy for the makespan", Line("Gavel", "gavel.makespan")))}
 HARE_LEAST = "weighted JCT, best of the others / Hare, least*"
