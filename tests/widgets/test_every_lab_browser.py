@@ -25,7 +25,7 @@ from tests.browser_support import (
     shot,
     use_theme,
 )
-from tests.widgets.lab.support import WHOLE_ROWS
+from tests.widgets.lab.support import AT_REST, HEIGHT, WHOLE_ROWS
 from tests.widgets.test_lab_browser import CLIPPED, CUT_PICTURE
 from widgets.lab.results import PAGES
 
@@ -67,15 +67,6 @@ HOLE = """lab => {
     return seen.length ? page.getBoundingClientRect().top - Math.max(...seen) : 0;
 }"""
 """What is empty between the picture, with what is said of it, and the open page."""
-HEIGHT = "document.querySelector('.wb-lab .wb-picture').clientHeight"
-AT_REST = f"""async () => {{
-    for (let same = 0, high = -1; same < 30; high = {HEIGHT}) {{
-        await new Promise(requestAnimationFrame);
-        same = {HEIGHT} === high ? same + 1 : 0;
-    }}
-    return {HEIGHT};
-}}"""
-"""The height of the picture, once it no longer changes: it follows its place a moment later."""
 NAMED = """lab => ![...lab.querySelectorAll(':is(.noUi-handle, select[title], input[title])')]
     .some(x => x.checkVisibility() && !x.getAttribute('aria-label') && !x.getAttribute('aria-labelledby'))"""
 """A lab names controls when it has time: one that has just come may have no name for a moment."""

@@ -24,7 +24,7 @@ from tests.browser_support import (
     use_theme,
     wait_for_text,
 )
-from tests.widgets.lab.support import WHOLE_ROWS
+from tests.widgets.lab.support import AT_REST, WHOLE_ROWS
 
 CELL = 'from widgets import GavelLab\nlab = GavelLab("gavel_example")\nlab'
 SCENES = """
@@ -48,6 +48,9 @@ SMALLEST = """() => {
     return seen.map(e => [px(e), e.textContent.trim().slice(0, 30), e.className?.baseVal ?? e.className])
         .filter(x => x[0] > 0).sort((a, b) => a[0] - b[0])[0];
 }"""
+LAST_ROW = """[".wb-contents", ".wb-beside"]
+    .map(part => document.querySelector(".wb-lab " + part).getBoundingClientRect())
+    .reduce((page, rows) => page.bottom - rows.bottom)"""
 SCROLLING = """() => [...document.querySelectorAll(".wb-presenting .wb-chart-box")]
     .filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth).length"""
 PLACES = """() => ["h2", ".wb-solve", ".wb-view-gantt", ".wb-left", ".wb-stage"].map(s => {
@@ -75,6 +78,11 @@ def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problem
     assert box == {"x": 0, "y": 0, **HALL}
     titles = page.locator(".wb-present-which option").all_inner_texts()
     shot(page, "present-schedule")
+    page.set_viewport_size({**HALL, "height": 620})
+    answered(page, AT_REST)
+    assert page.evaluate(LAST_ROW) >= 0, "the picture leaves the page its last rows"
+    page.set_viewport_size(HALL)
+    answered(page, AT_REST)
     plays_by_keys(page)
     drag(page, 150)
     click_a_bar(page)

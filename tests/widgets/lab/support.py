@@ -18,6 +18,15 @@ from workbench.cli.lab_process import SimulatedRun, simulated
 from workbench.session import registry
 from workbench.simulation.stop import AllFinished
 
+HEIGHT = "document.querySelector('.wb-lab .wb-picture').clientHeight"
+AT_REST = f"""async () => {{
+    for (let same = 0, high = -1; same < 30; high = {HEIGHT}) {{
+        await new Promise(requestAnimationFrame);
+        same = {HEIGHT} === high ? same + 1 : 0;
+    }}
+    return {HEIGHT};
+}}"""
+"""The height of the picture, once it no longer changes: it follows its place a moment later."""
 WHOLE_ROWS = """lab => {
     const page = [...lab.querySelectorAll('.wb-contents > *')].find(x => x.checkVisibility()).getBoundingClientRect();
     return [...lab.querySelectorAll(':is(.wb-row-list, .wb-decided) tbody tr')].map(row => row.getBoundingClientRect())
