@@ -129,8 +129,8 @@ def test_in_each_pair_slurms_clocks_run_at_another_time_the_same_on_both_sides(m
     said = "\n".join(found.conclusions)
     assert "over 8 pairs" in said and "8 pairs of runs: when Slurm's clocks run, which no file tells, the seed" in said
     assert "about chance with these very jobs (when Slurm's clocks run" in said
-    assert "gone: jobs of partition q together wait 6 min 36 s, today 1 min 39 s (by as much in each pair)." in said
-    assert "gone: jobs of partition p together wait " in said and "95 % interval for all 2 partitions at once +" in said
+    assert "gone: partition q (1 job) waits 6 min 36 s in all, today 1 min 39 s (by as much in each pair)." in said
+    assert "gone: partition p (4 jobs) waits " in said and "95 % interval for all 2 partitions at once +" in said
     row = found.waits.set_index(["by", "name"]).loc[("partition", "p")]
     apart_s = [
         sum(now.jobs["waited_s"][:4]) - sum(was.jobs["waited_s"][:4])

@@ -289,7 +289,8 @@ def _of_partitions(found: WhatIf, change: Change) -> Iterator[str]:
         span = interval(row.low_s, row.high_s, "s")
         level = f"{100 * found.question.level:g} % interval for all {len(rows)} partitions at once"
         said = f"{level} {span}" if span else "by as much in each pair"
-        yield f"jobs of partition {row.name} together wait {after}, today {before} ({said})."
+        jobs = counted(row.jobs, "job")
+        yield f"partition {row.name} ({jobs}) waits {after} in all, today {before} ({said})."
 
 
 def _sentence(row: Difference, found: WhatIf) -> str:
