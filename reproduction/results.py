@@ -66,9 +66,16 @@ class KeptResults:
         return sorted(set(found.loc[found["size"] == size, "seed"].tolist()))
 
     def gap(self, name: str) -> pd.DataFrame | None:
-        """`reproduction.gap` of an exhibit with cpu_s and commit, None where it was not computed."""
+        """`reproduction.gap` of an exhibit with cpu_s and commit, None where it was not computed; raises InputError
+        for a cause that is there twice."""
         path = self._path(f"gap.{name}")
-        return pd.read_csv(path, dtype={"commit": str, "declared": str}) if path.exists() else None
+        if not path.exists():
+            return None
+        found = pd.read_csv(path, dtype={"commit": str, "declared": str})
+        twice = found[found.duplicated(["measure", "cause"])]
+        if len(twice):
+            raise InputError(str(path), ", ".join(twice[["measure", "cause"]].iloc[0]), "each cause of a measure once")
+        return found
 
     def add_gap(self, name: str, lines: pd.DataFrame, cpu_s: float, commit: str) -> None:
         """One that was not computed before, atomically."""

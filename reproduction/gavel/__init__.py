@@ -189,7 +189,10 @@ EXHIBITS = (
         "program",
         "Whole runs of the authors' own program are met: within 2 %, FIFO exactly",
         program,
-        (Claim("larger difference, fifo_perf", "<=", 1e-7, word="exactly"), Claim("larger difference*", "<=", 2)),
+        (
+            Claim("larger difference, fifo_perf", "<=", 1e-7, word="exactly"),
+            Claim("larger difference*", "<=", 2, word="met"),
+        ),
         seeded=False,
         sizes=("authors",),
         scale=lambda size: "the authors' 100 jobs on 48 GPUs, whole",

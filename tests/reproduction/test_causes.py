@@ -259,6 +259,9 @@ def test_a_claim_on_a_difference_is_parted_as_its_measures_are(monkeypatch: pyte
         monkeypatch.setattr(module, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m", "n"), fields)})
     monkeypatch.setattr(causes, "sizes_of", lambda name: {"tiny": TwoNumbers()})
     monkeypatch.setattr(causes, "NO_BASELINE", {})
+    KeptResults(tmp_path / "twice").add_gap("p.x", pd.concat([gap("p.x")] * 2), 1.0, "c")
+    with pytest.raises(InputError, match=r"gap\.p\.x\.csv: got 'm, ours'.*once"):
+        KeptResults(tmp_path / "twice").gap("p.x")
     KeptResults(tmp_path).add_gap("p.x", gap("p.x"), 1.0, "c")
     found = table._gap("p.x", KeptResults(tmp_path), [{"measure": each, "outcome": "open"} for each in ("m - n", "m")])
     assert found is not None and found["not_parted"] == ["m"] and MET.format(0) in found["said"]

@@ -123,6 +123,9 @@ def test_time_and_window_are_held_against_the_paper_from_a_thousand_jobs_on(figu
     assert {"jobs in the window, 100 waiting over 25", "plan, most jobs over 25"} <= measures
     *_, before, last = hops.SIZES["full"].waiting
     assert (before, last) == (planning.LARGE, 2000)
+    kept = figures["Fig. 15"].table[["measure", "unit", "paper", "ours"]].assign(size="tiny", seed=0)
+    told = {each.measure: each.seeds for each in findings(exhibits()["hops.fig15"], kept) if " over " in each.measure}
+    assert told == {"plan, most jobs over 1000": 0, "jobs in the window, 2000 waiting over 1000": 0}  # not of 100
 
 
 def test_all_three_have_the_same_jobs_rounds_and_restart_charge() -> None:
