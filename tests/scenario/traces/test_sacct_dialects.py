@@ -270,7 +270,7 @@ def test_what_cannot_be_read_of_nodes_and_when_they_were_away_is_told_and_left_o
     files = {
         "nodes": NODES.replace("gpu:v100:4 CPUs=32 RealMemory=256000", "gpu:v100:x CPUs=32+ RealMemory=lots")
         .replace("Weight=20", "Weight=²0")
-        .replace("m1 Gres", "m1 State=pow_dn Gres")
+        .replace("m1 Gres", "m1 State=drng Gres")
         .replace("c1 CPUs=64", "c1 CPUs=64 State=FROBNICATED")
         .replace("Nodes=c1", "Nodes=c[1")
         .replace("Nodes=v1,m1", "Nodes=v1,m1,z9 QoS=ghost MaxNodes=few"),
@@ -304,13 +304,15 @@ def test_what_cannot_be_read_of_nodes_and_when_they_were_away_is_told_and_left_o
 
 
 def test_what_slurm_conf_says_of_all_its_nodes_and_partitions(tmp_path: Path) -> None:
-    """DEFAULT is no name, what follows has what it says, later lines of it too; ALL is every node of all files."""
+    """DEFAULT is no name, what follows has what it says, later lines of it too; ALL is every node of all files.
+    A state UNKNOWN there is none, and who sleeps to save power is no node less."""
     (tmp_path / "slurm.conf").write_text(
         "NodeName=DEFAULT CPUs=32 RealMemory=512000 Gres=gpu:a100:8 State=UNKNOWN\nNodeName=a[1-2]\n"
-        "NodeName=DEFAULT CPUs=64\nNodeName=b1 Gres=gpu:v100:4\nPartitionName=DEFAULT MaxTime=60 State=UP\n"
+        "NodeName=DEFAULT CPUs=64\nNodeName=b1 Gres=gpu:v100:4 State=UNKNOWN\n"
+        "PartitionName=DEFAULT MaxTime=60 State=UP\n"
         "PartitionName=big Nodes=ALL\nPartitionName=small Nodes=b1 MaxTime=30\n"
     )
-    (tmp_path / "more").write_text("NodeName=c1 Gres=gpu:v100:2 CPUs=8 RealMemory=1000\n")
+    (tmp_path / "more").write_text("NodeName=c1 Gres=gpu:v100:2 CPUs=8 RealMemory=1000 State=IDLE+CLOUD+POWERED_DOWN\n")
     (tmp_path / "log").write_text(dump(Ran("1", 0, 0, 600)))
     scenario, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "slurm.conf", tmp_path / "more"])
     assert [

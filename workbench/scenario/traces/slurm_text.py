@@ -246,7 +246,7 @@ def records(text: str) -> list[dict[str, str]]:
     """What `scontrol show nodes`, `partitions`, `reservations`, `topology` and slurm.conf have: keys in lower case.
 
     A record begins with its name; its further lines are indented. What stands before and between records is left. What
-    slurm.conf says of a name DEFAULT is of those of its kind that follow (but State=UNKNOWN, which says nothing).
+    slurm.conf says of a name DEFAULT is of those of its kind that follow; its State=UNKNOWN says nothing.
     """
     found: list[dict[str, str]] = []
     defaults: dict[str, dict[str, str]] = {}
@@ -261,11 +261,10 @@ def records(text: str) -> list[dict[str, str]]:
         if first in _STARTS and not line[0].isspace():
             going = pairs.get(first, "").upper() != "DEFAULT"
             if going:
-                found.append(defaults.get(first, {}) | pairs)
+                said = (defaults.get(first, {}) | pairs).items()
+                found.append({key: value for key, value in said if (key, value) != ("state", "UNKNOWN")})
             else:
-                defaults.setdefault(first, {}).update(
-                    (key, value) for key, value in pairs.items() if key != first and value != "UNKNOWN"
-                )
+                defaults.setdefault(first, {}).update(pairs)
         elif going and line[0].isspace():
             found[-1].update(pairs)
         else:

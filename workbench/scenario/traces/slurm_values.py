@@ -149,8 +149,11 @@ SPAN = "minutes or [days-]hours:minutes:seconds"
 
 
 def is_away(state: str) -> bool | None:
-    """Whether a node of a state (`IDLE+DRAIN`, `down*`) takes no jobs; None of one that Slurm does not have."""
-    words = {*re.findall("[a-z]+", state.lower())}
+    """Whether a node of a state (`IDLE+DRAIN`, `down*`) takes no jobs; None of one that Slurm does not have.
+
+    One that is powered down to save power (`IDLE+CLOUD+POWERED_DOWN`, `pow_dn`) takes some: Slurm wakes it for them.
+    """
+    words = {*re.findall("[a-z]+", re.sub("(pow[a-z]*)_d(ow)?n", r"\1", state.lower()))}
     return True if words & AWAY else False if words & THERE else None
 
 
