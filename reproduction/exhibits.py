@@ -2,11 +2,11 @@
 
 The rule, for the mean of a measure over seeds and its 95 % interval (Student's, of ratios above 0 on the logarithm of
 their mean; of a deterministic one the number itself; over spans of a trace, each the mean of its draws, where seeds are
-draws of a few), against a number p that the paper prints: it *holds* where the
-mean is within `NEAR` of p and no end of the interval further than that from the mean; else it has the *direction* where
-the measure compares two things (`/`, `over`) and the whole interval lies on the paper's side of 1; else it is *open*
-where the interval comes within `NEAR` of p; else it *fails*. A claim without a number, as `> 1`, holds, fails or is
-open as the whole interval has it, none of it, or a part.
+draws of a few), against a number p that the paper prints: it *holds* where the mean is within `NEAR` of p and no end of
+the interval further than that from the mean; else it has the *direction* where the measure compares two things (`/`,
+`over`), the whole interval lies on the paper's side of 1 and the mean at most `FAR` times as far from 1 as p; else it
+is *open* where the interval comes within `NEAR` of p; else it *fails*. A claim without a number, as `> 1`, holds, fails
+or is open as the whole interval has it, none of it, or a part.
 
 What is unknown in a seed is not left out, as that would keep the seeds that went well: the claim is *open*, whatever
 the others say. Jobs that are unfinished at the end count until then. Left out is a seed whose workload has no job that
@@ -34,6 +34,8 @@ from workbench.analysis.metrics.confidence import mean_interval, ratio_interval
 
 NEAR = 0.1
 """ours: share of the paper's number; of a percentage at least one point."""
+FAR = 10.0
+"""ours: beyond so many times as far from 1 as the paper's number a ratio is not what that says."""
 POINTS = ("%", "points")
 OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
@@ -205,7 +207,8 @@ def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high:
     near = max(NEAR * abs(paper), 1.0 if unit in POINTS else 0.0)
     if abs(mean - paper) <= near and max(mean - low, high - mean) <= near:
         return "holds"
-    if ratio and paper != 1 and all((end - 1) * (paper - 1) > 0 for end in ends):
+    beside = ratio and paper != 1 and abs(mean - 1) <= FAR * abs(paper - 1)
+    if beside and all((end - 1) * (paper - 1) > 0 for end in ends):
         return "direction"
     return "open" if ends[0] - near <= paper <= ends[1] + near else "fails"
 

@@ -52,8 +52,14 @@ def test_every_figure_compares_or_says_why_it_cannot(evaluated: Callable[[str], 
                 assert not panel.frame.empty and panel.drawing().label
 
 
+ABOVE = (
+    "wDMR, [HP]_MIX2, noise 40 %", "wDMR, leases of * min", "wDMR, 30 % hostile, *", "* over 1000",
+    "growth from 32 to 2048 jobs, Gavel", "plan, * GPUs, gap *",
+)  # fmt: skip
+
+
 def test_every_exhibit_has_claims_that_are_measured_or_a_reason(evaluated: Callable[[str], list[PaperFigure]]) -> None:
-    """So that no verdict rests on a misspelt measure. Some measures exist above the tiny size only."""
+    """So that no verdict rests on a misspelt measure, or one of old results. Those `ABOVE` the tiny size are kept."""
     assert 55 <= len(known()) <= 90
     for paper in reproductions():
         made = dict(zip(paper.figures, evaluated(paper.name), strict=True))
@@ -62,7 +68,8 @@ def test_every_exhibit_has_claims_that_are_measured_or_a_reason(evaluated: Calla
             if exhibit.compute in made:
                 rows = made[exhibit.compute].rows
                 names = {row.measure for row in rows}
-                above = set(KeptResults().read(f"{paper.name}.{exhibit.name}")["measure"])
+                kept = set(KeptResults().read(f"{paper.name}.{exhibit.name}")["measure"])
+                above = [each for each in kept if any(fnmatchcase(each, pattern) for pattern in ABOVE)]
                 for claim in exhibit.claims:
                     fits = [row for row in rows if fnmatchcase(row.measure, claim.measure)]
                     assert fits or claim.measure in above, (paper.name, exhibit.name, claim)
@@ -103,6 +110,8 @@ def test_a_ratio_needs_both_numbers() -> None:
     [
         ("=", math.nan, 2.0, "1", 2.1, 0.1, "holds"),
         ("=", math.nan, 2.0, "1", 2.1, 0.3, "direction"),  # too wide to be near, above 1 for certain
+        ("=", math.nan, 2.0, "1", 11.0, 0.1, "direction"),
+        ("=", math.nan, 2.0, "1", 11.1, 0.1, "fails"),  # more than ten times as far from 1
         ("=", math.nan, 2.0, "1", 1.9, 1.0, "open"),
         ("=", math.nan, 2.0, "1", 0.9, 0.2, "fails"),
         ("=", math.nan, 2.0, "h", 4.0, 0.1, "fails"),  # hours have no side
