@@ -58,10 +58,12 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("names", nargs="*", metavar="EXHIBIT", help="as of run; default: all")
     check.set_defaults(action=_check)
     show = actions.add_parser(
-        "table", help="all exhibits with verdict, evidence and command; of those named every claim"
+        "table", help="all exhibits with verdict and scale; of those named each claim with its interval"
     )
     show.add_argument("names", nargs="*", metavar="EXHIBIT", help="as of run; default: all")
-    show.add_argument("--json", action="store_true", help="with every claim, its interval and outcome")
+    show.add_argument(
+        "--json", action="store_true", help="with each claim at each size that is kept, command and commit"
+    )
     show.set_defaults(action=_table)
     why = actions.add_parser("gap", help="how much each cause moves a measure that is not the paper's")
     why.add_argument("names", nargs="+", metavar="EXHIBIT", choices=list(GAPS), help=" or ".join(GAPS))

@@ -19,7 +19,7 @@ PRIORITY_SHARE = 0.2  # paper: 7.3
 DATA = "speeds are modelled but at the size authors, the cluster is smaller but at authors_whole, the rates are ours"
 PAIRS = "in the built-in table only jobs of one GPU share, and no pair does more than 1.9 times one job's work"
 EDGE = "highest steady load"
-HIGHER = "The higher of our rates that no line saturates at (by load: rows above)"
+HIGHER = "The highest of our rates at which neither of the two saturates (by load: rows above)"
 JCT_X = "Job completion time (h, logarithmic)"
 
 

@@ -1,10 +1,11 @@
 """Sizes of the reproduction, and the clusters and traces of Gavel's evaluation (section 7.1) from the built-in data.
 
-Full is the paper's setting with the cluster and the arrival rates at a third, so that an hour on two cores is enough;
-rates are stated for the paper's 108 GPUs. Small is its setting on a ninth of the GPUs with 30 measured jobs, a minute
-for a seed of a figure; authors is the same with the authors' measured speeds, authors_thrice and authors_whole (the
-paper's 108) on 3 and 9 times the GPUs, with as many times the jobs, so that all take as many hours. Tiny draws jobs of
-1 to 4 h, of which a dozen reach a steady state. What the paper does not print is (ours): the rates, nodes of four GPUs.
+Full is the paper's setting with the cluster and the arrival rates at a third, so that an hour on two cores is enough
+(of Fig. 19, which has pairs at every batch, nobody measured it); rates are stated for the paper's 108 GPUs. Small is
+its setting on a ninth of the GPUs with 30 measured jobs, a minute for a seed of a figure; authors is the same with the
+authors' measured speeds, authors_thrice and authors_whole (the paper's 108) on 3 and 9 times the GPUs, with as many
+times the jobs, so that all take as many hours. Tiny draws jobs of 1 to 4 h, of which a dozen reach a steady state. What
+the paper does not print is (ours): the rates, nodes of four GPUs.
 """
 
 from __future__ import annotations
