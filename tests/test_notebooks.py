@@ -318,7 +318,7 @@ assert [abs(mean) > half for mean, half in later.values()] == [True, False, True
 assert min(later["3 min"][0], later["120 min"][0]) > 0
 assert gain[90] == (0, 0) and gain[5][0] > max(gain[5][1], 1.8) and gain[20][0] < gain[20][1]
 assert all(mean_interval(hours[s])[1] > 2 * later[name][1] for s, name in ((180, "3 min"), (7200, "120 min")))
-assert unsure.guess("10 min") and made.guess(20) and busy.guess("5")
+assert unsure.guess("10 min") and "both bad" in unsure.because and made.guess(20) and busy.guess("5")
 folder.cleanup()
 """,
     "10_symbols": """
@@ -332,6 +332,8 @@ assert set(table["paper"]) == set(names)
 assert sized.guess("hops") and late.guess("hops") and missed[["gavel.max_min_fairness", "hadar", "chronus"]].eq(0).all()
 stopped = beside["stopped"]
 assert stopped["hadar"] == stopped["hare"] == 0 and stopped.idxmax() == "hops" and stopped.idxmin() in ("hadar", "hare")
+high = [int.from_bytes(each._repr_png_()[0][20:24], "big") / 2 for each in late.show().drawings]
+assert len(high) == 5 and sum(high) < 800  # px: all five in a window
 assert stopped["gavel.max_min_fairness"] > stopped["chronus"] > 0 and quickest.guess("hadar")
 assert promised.guess("no, but earlier than before") and (ends["told"] > ends["before"]).drop("plain").all()
 wait, spells = pair[0].jobs.set_index("job").loc["plain"], pair[0].timeline
@@ -443,6 +445,13 @@ def minutes(notebook: Any) -> float:
 
 def test_there_are_notebooks() -> None:
     assert {"00_start_here", "01_gavel"} <= set(names(NOTEBOOKS))
+
+
+def test_letters_that_gavel_has_in_other_lessons_stand_beside_those_of_its_models() -> None:
+    told = read(PROJECT / "notebooks/10_symbols.ipynb").cells[4].source
+    for lesson in ("00_start_here", "01_gavel", "12_build_your_own"):
+        said = "".join(cell.source for cell in read(PROJECT / f"notebooks/{lesson}.ipynb").cells)
+        assert {*re.findall(r"\b(?:[XT]_\{mj\}|c_j)", said)} <= {*re.findall(r"\b[XTc]_\{?\w+\}?", told)}, lesson
 
 
 def test_means_of_stops_are_not_cut_off_once_there_are_seeds() -> None:

@@ -203,7 +203,7 @@ def _leases(look: ChartContext) -> Drawing:
     table = charts.run_leases(run.timeline, run.jobs, rewards, end_s=run.end_s, broken_s=broken_s, miss_reward=miss)
     without = sum(not each for each in rewards.values())
     lease = run.knobs.get("slo_lease_s")
-    notes = ["spot: on what guaranteed jobs leave"] if lease else []
+    notes = ["spot: best effort, on what guaranteed jobs leave"] if lease else []
     notes += [f"{counted(without, 'job')} without deadline: By job"] if without else []
     several = any(len(each or ()) > 1 for each in rewards.values())
     notes += ["each deadline has its own reward"] if several else []
@@ -225,7 +225,7 @@ def _clusters(look: ChartContext) -> Drawing:
     named = {signal: name for name, signal in CLUSTERS.items()}
     rows = run.signals[run.signals["signal"].isin(CLUSTERS.values())]
     sizes = pd.DataFrame({"time_s": rows["time_s"], "cluster": rows["signal"].map(named), "gpus": rows["value"]})
-    said = "guaranteed: in SLO leases now; spot: all that the others do not have"
+    said = "guaranteed: in SLO leases now; spot: for best effort, all that the others do not have"
     return charts.logical_clusters(sizes, gpus=run.scenario.cluster.gpus, end_s=run.end_s, subtitle=said)
 
 

@@ -75,7 +75,7 @@ MEANT: Mapping[str, str] = {
     "latency ratio": "Time without GPUs / the run time that was expected: the lower, the better",
     "reward": "What being done by a deadline is worth",
     "rewards": "What being done by a deadline is worth",
-    "spot": "On GPUs that guaranteed leases leave over",
+    "spot": "Best effort: on GPUs that guaranteed leases leave over",
     "(ours)": "Not in the paper: added here",
     "erratum": "The paper prints this otherwise, by mistake: what is put right is told below the equations",
     "payoff": "What a job, or one more copy of it, is worth: utility less price of its GPUs, or by knob Payoff",

@@ -129,6 +129,7 @@ def test_boundaries_are_left_out_where_they_would_be_a_grey_area() -> None:
     assert len(lease_gantt(table, lease=100.0).data["boundaries"]) == 5
     assert lease_gantt(table, lease=1.0).data["boundaries"].empty
     assert lease_gantt(table).data["boundaries"].empty
+    assert "best effort (spot)" in str(lease_gantt(table).spec()), "a name here, another in the column of verdicts"
 
 
 def test_a_knob_that_moves_leases_leaves_the_specification_and_the_unit_of_the_axis_as_they_were() -> None:

@@ -59,7 +59,7 @@ BARS = {
 SAYS = {
     PROFILING: "profiling: to measure how fast it is",
     GUARANTEED: "guaranteed: kept for it, so that it meets its deadline",
-    SPOT: "spot: on GPUs left over, nothing is promised",
+    SPOT: "best effort (spot): on GPUs left over, nothing is promised",
     RESTART: "restart: loads its checkpoint",
 }
 """What leases are, in more words."""
