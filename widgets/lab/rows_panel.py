@@ -313,7 +313,7 @@ class RowsPanel:
             place for place, name in enumerate(self._names)
             if name in numbers and job in jobs_of(found.statement, numbers[name], found.run)
         ]  # fmt: skip
-        of_job = "" if job is None else f"marked: the rows of {job}" if mine else f"{job} is in none of them"
+        of_job = "" if job is None else f"marked: the rows of {job}" if mine else rows_text.in_none(found, job)
         self._head.value = head(found, of_job, found.run is self._drawn)
         self._decisive.value = self._decisive_now()
         self._list.rows, self._list.marked = self._rows, mine

@@ -23,6 +23,7 @@ from workbench.scheduling.notation import meaning, numbered
 from workbench.scheduling.solvers.errors import SolverFailedError, UnboundedError
 from workbench.session.api import load
 from workbench.session.registry import scheduler_of
+from workbench.simulation.job_at_time import HOLDS, JobAtTime
 from workbench.simulation.run import Run
 
 PICK = "pick one to change it"
@@ -169,6 +170,15 @@ def head(found: FoundRows, of_job: str, changed: bool) -> str:
     more = html.escape(f"{what}. {PICKED}{weighed} {READ} {ANOTHER}")
     pick = html.escape("; ".join([f": {PICK}", *filter(None, [of_job])]))
     return f"<details><summary><b>{said}</b>{pick}</summary><p>{more}</p></details>"
+
+
+def in_none(found: FoundRows, job: str) -> str:
+    """That a job is in no row, and which earlier decision gave it what it has."""
+    then = JobAtTime(found.run, job, found.at_s)
+    earlier = then.state in HOLDS and then.since_s < found.in_force[0]
+    return f"{job} is in none of them" + (
+        f": what it has was decided before, at {format_duration(then.since_s, parts=2)}" if earlier else ""
+    )
 
 
 def notes(found: FoundRows) -> str:

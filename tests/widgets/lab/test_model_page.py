@@ -21,7 +21,7 @@ from widgets.lab import rows_panel
 from widgets.lab.formulation_page import FormulationPage, steps
 from widgets.lab.results import drawings
 from widgets.lab.rows_panel import RIGHT, UNCHANGED, RowsPanel
-from widgets.lab.rows_text import cell, found_at, notes, of_decision, refused, variables
+from widgets.lab.rows_text import cell, found_at, in_none, notes, of_decision, refused, variables
 from workbench.analysis.rows.edit import RowEdit
 from workbench.analysis.rows.stated import solved
 from workbench.base.errors import WorkbenchError
@@ -76,6 +76,8 @@ def test_a_variable_with_a_number_says_what_that_is_and_has_one_of_its_bounds_be
     found = found_at(run, 1500.0)
     said = "GPUs that a configuration takes: 2 of fast-0"
     assert variables(found)["choose[images,4]"] == said and said in notes(found)
+    earlier = "images is in none of them: what it has was decided before, at 22.1 s"
+    assert in_none(found_at(run, 150.0), "images") == earlier and "22.1" not in in_none(found_at(run, 22.1), "images")
     many = pyo.ConcreteModel()
     many.x, many.y = pyo.Var(["a"], range(150)), pyo.Var(["a"], range(100))
     many.takes = pyo.Param(["a"], range(150), ["v100"], initialize=1.0)
