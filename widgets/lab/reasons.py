@@ -40,16 +40,21 @@ class Reasons:
         self._failed = failed
         self._shown: tuple[Run, About, float] | None = None
         self._trying = self._rows = False
+        self._within_s: tuple[float, float] | None = None
         self._page: Callable[[str], str] = str
         self.told = w.HTML()
         self.told.add_class("wb-verdict")
         self.told.add_class("wb-explain-told")
 
-    def show(self, run: Run, about: About, at_s: float) -> bool:
-        """Say why; False if that is what is said already. Raises InputError for a job or time that is not there."""
+    def show(self, run: Run, about: About, at_s: float, within_s: tuple[float, float] | None = None) -> bool:
+        """Say why; False if that is what is said already. Raises InputError for a job or time that is not there.
+
+        within_s: of a job's line of time, as `why.page_of` has it.
+        """
         before = self._shown
-        if before is not None and before[0] is run and before[1:] == (about, at_s):
+        if before is not None and before[0] is run and before[1:] == (about, at_s) and self._within_s == within_s:
             return False
+        self._within_s = within_s
         self._page = self._why(run, about, at_s)
         self._tell(TRYING)
         self._shown = run, about, at_s
@@ -61,7 +66,7 @@ class Reasons:
         self._rows = has_rows(run)
         if isinstance(about, str):
             self._rows &= JobAtTime(run, about, at_s).state in (*HOLDS, "waiting")
-            return partial(_pages().page_of, explain(run, about, at_s), run)
+            return partial(_pages().page_of, explain(run, about, at_s), run, within_s=self._within_s)
         if about == DECISION:
             page = str(_pages().page_of_decision(one_decision(run, at_s), run))
             return lambda _: page
@@ -181,13 +186,15 @@ class ReasonsBeside:
         if self._quiet or self._runs is None:
             return
         self._say_bad("")
+        came_s, over_s = zip(*(_pages().lived_s(run, self._job.value) for run in self._runs), strict=True)
+        within_s = min(came_s), max(over_s)  # one axis, or the job that ends late looks as short as the other
         for run, name, head, one in zip(self._runs, self._names, self._heads, self._reasons, strict=True):
             at_s = min(float(self._at.value), run.end_s)
             ended = f"; the run ends at {clock(at_s)}" if at_s < self._at.value else ""
             finish_s = run.jobs.set_index("job")["finish_s"][self._job.value]
             done = "not done" if pd.isna(finish_s) else f"done at {clock(finish_s)}"
             head.value = f"<h4>{html.escape(f'{name}: {self._job.value} is {done}')}{ended}</h4>"
-            one.show(run, str(self._job.value), at_s)
+            one.show(run, str(self._job.value), at_s, within_s)
 
 
 def has_rows(run: Run) -> bool:

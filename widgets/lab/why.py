@@ -6,7 +6,8 @@ import html
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pandas as pd
@@ -33,12 +34,15 @@ class Piece(NamedTuple):
     besides: tuple[str, ...] = ()
 
 
-def page_of(explanation: Explanation, run: Run, decisive: str = "") -> str:
-    """A job at a time, with which row is decisive for it, if that was asked."""
+def page_of(explanation: Explanation, run: Run, decisive: str = "", within_s: tuple[float, float] | None = None) -> str:
+    """A job at a time, with which row is decisive for it, if that was asked.
+
+    within_s: begin and end of its line of time, in seconds; None: from its arrival to its end.
+    """
     parts = [
         _said(explanation.summary, run, _missed(run, explanation)),
         decisive_html(decisive, scheduler=run.scheduler) if decisive else "",
-        _strip(*_of_job(run, explanation.job), explanation.at_s),
+        _life(run, explanation.job, explanation.at_s, within_s),
     ]
     more = "".join(f"<p>{hinted(sentence, run.scheduler)}</p>" for sentence in explanation.sentences)
     parts.append(_folded("More", more))
@@ -123,13 +127,29 @@ def _folded(title: str, inside: str) -> str:
 # The small picture -------------------------------------------------------------------------------------------------
 
 
-def _of_job(run: Run, job: str) -> tuple[list[Piece], float, float]:
-    """What a job had from its arrival to its end, by type."""
+def lived_s(run: Run, job: str) -> tuple[float, float]:
+    """When a job came and when it was done, or else the run's end, in seconds."""
     row = run.jobs[run.jobs["job"] == job].iloc[0]
-    end_s = run.end_s if math.isnan(row["finish_s"]) else float(row["finish_s"])
+    return float(row["arrival_s"]), run.end_s if math.isnan(row["finish_s"]) else float(row["finish_s"])
+
+
+def _life(run: Run, job: str, at_s: float, within_s: tuple[float, float] | None) -> str:
+    """What a job had, on its own line of time or on one that begins and ends elsewhere, with a key of the types."""
+    came_s, over_s = lived_s(run, job)
+    start_s, end_s = within_s or (came_s, over_s)
     line = run.timeline[run.timeline["kind"] != "sync"]
     held = line[(line["job"] == job) | (line["with_job"] == job)]
-    by_type = theme.type_colours(run.scenario.cluster.types)
+    colours = theme.type_colours(run.scenario.cluster.types)
+    done = "done" if (run.jobs[run.jobs["job"] == job]["finish_s"] == over_s).all() else "end of the run"
+    around = Piece(start_s, came_s, "not there yet", theme.PAPER), Piece(over_s, end_s, done, theme.PAPER)
+    beyond = [piece for piece in around if piece.end_s > piece.start_s]
+    pieces = [*_of_types(held, colours), *beyond]
+    key = {kind: colour for kind, colour in colours.items() if kind in set(held["accelerator"])}
+    return _strip(pieces, start_s, end_s, at_s, key=key)
+
+
+def _of_types(held: pd.DataFrame, by_type: Mapping[str, str]) -> list[Piece]:
+    """What a job had, by type; held: its rows of the timeline."""
     changes: dict[float, Counter[str]] = {}
     for start, stop, kind in held[["start_s", "end_s", "accelerator"]].itertuples(index=False, name=None):
         changes.setdefault(start, Counter())[kind] += 1
@@ -142,7 +162,7 @@ def _of_job(run: Run, job: str) -> tuple[list[Piece], float, float]:
             what = ", ".join(f"{kind} × {count}" for kind, count in has.items())
             first, *others = (by_type[kind] for kind in has)
             found.append(Piece(start, stop, what, first, tuple(others)))
-    return _joined(found), float(row["arrival_s"]), end_s
+    return _joined(found)
 
 
 def _of_gpu(run: Run, gpu: str) -> tuple[list[Piece], float, float]:
@@ -177,10 +197,16 @@ MOST_STRIPS = 8
 
 
 def _strip(
-    pieces: Sequence[Piece], start_s: float, end_s: float, at_s: float, name: str = "", bare: str = "no GPUs"
+    pieces: Sequence[Piece],
+    start_s: float,
+    end_s: float,
+    at_s: float,
+    name: str = "",
+    bare: str = "no GPUs",
+    key: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """A line of time with what was had in it, and where the question is; name: of one of several; bare: what is said
-    of the rest."""
+    of the rest; key: the colours that are named below it."""
     pieces = [piece for piece in pieces if piece.end_s > start_s and piece.start_s < end_s]
     if end_s <= start_s or len(pieces) > MOST_PIECES:
         return ""
@@ -199,7 +225,9 @@ def _strip(
         return f"<span style='{place};{look}' title='{title}'>{text}</span>"
 
     covered_s = sum(min(piece.end_s, end_s) - max(piece.start_s, start_s) for piece in pieces)
-    rest = f"<small>hatched: {bare}</small>" if covered_s < end_s - start_s - 1e-6 else ""
+    named = [f"<i style='background:{colour}'></i> {html.escape(kind)}" for kind, colour in key.items()]
+    named += [f"hatched: {bare}"] if covered_s < end_s - start_s - 1e-6 else []
+    rest = f"<small>{', '.join(named)}</small>" if named else ""
     now = f"<i style='left:{share(at_s)}' title='{html.escape(clock(at_s))}'></i>"
     words = "; ".join(f"{piece.what} from {clock(piece.start_s)}" for piece in pieces[:8])
     label = html.escape(words or "nobody had it", quote=True)

@@ -285,6 +285,11 @@ def test_a_strip_has_the_colour_of_each_type_that_a_job_has_at_once() -> None:
     colours = theme.type_colours(run.scenario.cluster.types)
     both = f"background:{colours['v100']};color:#ffffff;box-shadow:inset 0 -4px {colours['k80']}'"
     assert f"{both} title='v100 × 2, k80 × 1, 0 s to 12 min'" in mixed
+    for kind in ("v100", "k80"):
+        assert f"<i style='background:{colours[kind]}'></i> {kind}" in mixed, "the colours are named below"
+    later = why.page_of(explain(run, "J1", 300.0), run, within_s=(0.0, 9 * 3600.0))
+    _, done_s = why.lived_s(run, "J1")
+    assert f"title='done, {clock(done_s)} to 9 h'" in later and "done, " not in mixed
 
 
 def test_what_is_being_tried_has_its_place_from_the_start(work: Waiter, monkeypatch) -> None:
@@ -374,6 +379,12 @@ def test_reasons_beside_each_other_say_whose_time_it_is() -> None:
         f"<h4>all: vision is done at {done}</h4>",
         "<h4>cut: vision is not done; the run ends at 1 min</h4>",
     ]
+    strips = [re.sub("&[^;]*;", "", one.told.value) for one in beside._reasons]
+    ends = [
+        re.findall("<div class='wb-strip-ends'><small>(.*?)</small>.*?<small>([^<]*)</small></div>", s) for s in strips
+    ]
+    assert ends == [[("0 s", done)]] * 2, "both lines of time have one axis"
+    assert [f"title='end of the run, 1 min to {done}'" in strip for strip in strips] == [False, True]
     beside._say_bad("rows failed")
     beside.select("game")
     assert beside._said.text == ""
