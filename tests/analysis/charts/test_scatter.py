@@ -48,7 +48,9 @@ def test_the_spread_over_seeds_is_a_cross_around_the_point() -> None:
     drawing = scatter(FRAME.assign(x_spread=0.5, y_spread=0.25), title="t", x_title="x", y_title="y")
     row = drawing.data["points"].iloc[0]
     assert (row["x0"], row["x1"], row["y0"], row["y1"]) == (0.5, 1.5, 2.75, 3.25)
-    assert "crosses" in drawing.named()["title"]["subtitle"]
+    first, second = drawing.named()["title"]["subtitle"]
+    assert first.endswith("crosses: standard deviation over seeds,")
+    assert second == "which may overlap though every seed shows the same difference", "they say nothing of a difference"
     assert "crosses" not in scatter(FRAME, title="t", x_title="x", y_title="y").named()["title"]["subtitle"]
 
 

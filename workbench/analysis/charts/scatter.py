@@ -137,6 +137,7 @@ def agreement(jobs: pd.DataFrame, quantiles: pd.DataFrame, *, title: str, said: 
 
 
 TICKS_S = (0, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400)
+CROSSES = "crosses: standard deviation over seeds,\nwhich may overlap though every seed shows the same difference"
 SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross")
 PAD_PX = 24.0
 """Of the plot at each end that no point lies in."""
@@ -234,7 +235,7 @@ def scatter(
     ]
     left_out = [name for name in names if name not in set(points["name"])]
     said = ["ringed: none better in both"]
-    said += ["crosses: standard deviation over seeds"] if points["x_spread"].notna().any() else []
+    said += [CROSSES] if points["x_spread"].notna().any() else []
     said += [f"no value: {', '.join(left_out)}"] if left_out else []
     return drawn(
         *layers,
