@@ -21,7 +21,8 @@ from workbench.scenario.scenario import Scenario
 from workbench.session.registry import formulations
 
 ABOUT = (
-    "For all jobs of the trace at its last arrival, with all their steps to do, as if nothing had been scheduled yet. "
+    "<b>A question to this formulation, not to today's scheduler.</b> For all jobs of the trace at its last arrival, "
+    "with all their steps to do, as if nothing had been scheduled yet. "
     "<b>Dual</b>: slope of the best value in the number of GPUs; <b>one more</b>: what solving again with one more in "
     "the row brings. Above 0 is better. An equal share, by which jobs may be measured, stays that of today's cluster."
 )

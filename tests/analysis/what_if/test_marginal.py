@@ -125,6 +125,7 @@ def test_times_are_told_as_people_read_them() -> None:
     value = of(found, "v100")
     assert value.one_more == pytest.approx(21 * 60 + 19, abs=0.5)
     assert "by 21 min 19 s; for the money v100: 8 min 36 s per USD/h." in found.words
+    assert "no forecast of a run: with a GPU really added, today's scheduler may even end jobs later." in found.words
 
 
 def test_without_prices_nothing_is_said_per_usd() -> None:

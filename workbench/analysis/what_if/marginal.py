@@ -35,7 +35,10 @@ NOISE = 1e-6
 """Less than this part of the objective is the solver's rounding."""
 
 
-IN_THE_ROW = " What a GPU really added brings is another number: ask a run with it."
+IN_THE_ROW = (
+    " It is no forecast of a run: with a GPU really added, today's scheduler may even end jobs later. "
+    "Ask a run with it."
+)
 
 
 class MarginalValue(NamedTuple):
