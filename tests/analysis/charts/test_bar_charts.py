@@ -95,7 +95,10 @@ def test_what_is_set_is_marked_and_named() -> None:
     fill = drawing.named()["layer"][1]["encoding"]["fill"]
     assert {fill["value"], fill["condition"]["value"]} < {*theme.SERIES_PALETTE}, "of no job"
     tied = variants(FRAME.assign(mean_jct_s=[0.0, 1800.0, 0.0]), title="t", x_title="x")
-    assert "★" not in "".join(tied.data["bars"]["text"]) and "subtitle" not in tied.named()["title"], "no clear best"
+    assert [text[0] for text in tied.data["bars"]["text"][3:]] == ["★", "1", "★"]
+    assert tied.named()["title"]["subtitle"] == "★ best in its row, several where they are equal"
+    same = variants(FRAME.assign(mean_jct_s=1800.0), title="t", x_title="x")
+    assert "★" not in "".join(same.data["bars"]["text"]) and "subtitle" not in same.named()["title"], "no best"
 
 
 def test_values_stay_in_their_order() -> None:

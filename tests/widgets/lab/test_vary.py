@@ -159,6 +159,7 @@ def test_what_is_suggested_can_be_run() -> None:
             if knob.kind != "str" or knob.choices is not None:
                 values = suggested(knob.name, setting)
                 assert knob.kind == "str" or value_now(knob.name, setting) in values, "what is set is among them"
+                assert "_" not in value_now(knob.name, setting) or not knob.choices, "as the knob's list has it"
                 made = variants_of(knob.name, ", ".join(values), setting)
                 assert [variant.label for variant in made] == values, knob
                 assert len({repr(variant.setting.knobs[knob.name]) for variant in made}) == len(values)

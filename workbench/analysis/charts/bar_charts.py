@@ -17,7 +17,7 @@ import pandas as pd
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.bars_in_rows import ROW_PX, row_layers, row_scale, row_texts
 from workbench.analysis.charts.drawing import Drawing, drawn, faded, marks, message, message_layer, unchecked
-from workbench.analysis.metrics.declared import MARK, clearly_best
+from workbench.analysis.metrics.declared import MARK, all_best
 from workbench.base.errors import InputError, counted
 from workbench.base.labels import with_unit
 from workbench.base.rounding import short_number
@@ -126,26 +126,27 @@ def variants(
     """Draw a row of bars for each measure, one for each value of the setting, the number on top; each row from 0.
 
     frame: columns value (of the setting, as text, in the order wanted) and one for each measure, NaN where a run has
-    none; the clear best of a metric is marked. labels, units: of the measures by column (seconds are written as
-    durations, shares in per cent); now: the value that is set.
+    none; the best of a metric are marked, unless all are equal. labels, units: of the measures by column (seconds are
+    written as durations, shares in per cent); now: the value that is set.
     """
     measures = [name for name in frame.columns if name != "value"]
     named = {name: (labels or {}).get(name, name) for name in measures}
     values = list(dict.fromkeys(frame["value"].astype("str")))
     step = HEAD_PX + TEXT_PX + PANEL_PX
     rows: list[tuple[str, str, float, float, float, str]] = []
-    marked = False
+    starred: set[int] = set()
     for place, name in enumerate(measures):
         bottom = (place + 1) * step
         most = max([abs(number) for number in frame[name] if not math.isnan(number)], default=0.0)
         numbers = frame[name].astype(float).tolist()
         texts = [_value_text(number, (units or {}).get(name, "")) for number in numbers]
-        best = clearly_best(name, numbers, texts)
-        marked |= best is not None
+        best = all_best(name, numbers, texts)
+        starred.add(len(best))
         for at, (value, number) in enumerate(zip(frame["value"], numbers, strict=True)):
             high = PANEL_PX * abs(number) / most if most > 0 and not math.isnan(number) else 0.0
-            text = f"{MARK} {texts[at]}" if at == best else texts[at]
+            text = f"{MARK} {texts[at]}" if at in best else texts[at]
             rows.append((str(value), named[name], number, bottom - high, bottom, text))
+    equal = ", several where they are equal" if max(starred, default=0) > 1 else ""
     bars = pd.DataFrame(rows, columns=["value", "measure", "number", "y0", "y1", "text"])
     bars = bars.astype({"value": "str", "measure": "str", "text": "str", "y0": float, "y1": float}).assign(
         now=bars["value"] == now
@@ -206,7 +207,7 @@ def variants(
         subtitle="; ".join(
             [
                 *([f"coloured: {now}, as it is set"] if now in values else []),
-                *([f"{MARK} best in its row"] if marked else []),
+                *([f"{MARK} best in its row{equal}"] if any(starred) else []),
             ]
         ),
         height=max(1, len(measures)) * step,

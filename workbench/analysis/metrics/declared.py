@@ -458,13 +458,19 @@ MARK = "★"
 
 
 def clearly_best(name: str, values: Sequence[float], texts: Sequence[str]) -> int | None:
-    """Which of the values of a metric is the best; None where that is not clear: neither way is better, a value is
-    unknown, or another reads the same. texts: the values as people read them."""
+    """Which of the values of a metric is the best; None where `all_best` has none, or several."""
+    found = all_best(name, values, texts)
+    return found[0] if len(found) == 1 else None
+
+
+def all_best(name: str, values: Sequence[float], texts: Sequence[str]) -> list[int]:
+    """Which of the values of a metric read as the best of them does; none where neither way is better, a value is
+    unknown, or all read the same. texts: the values as people read them."""
     better = _BY_NAME[name].better if name in _BY_NAME else ""
-    if not better or len(values) < 2 or any(map(math.isnan, values)):
-        return None
-    at = list(values).index(min(values) if better == "lower" else max(values))
-    return at if list(texts).count(texts[at]) == 1 else None
+    if not better or any(map(math.isnan, values)) or len(set(texts)) < 2:
+        return []
+    best = texts[list(values).index(min(values) if better == "lower" else max(values))]
+    return [at for at, text in enumerate(texts) if text == best]
 
 
 def metric(name: str) -> Metric:
