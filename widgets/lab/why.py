@@ -47,7 +47,7 @@ def page_of(explanation: Explanation, run: Run, decisive: str = "", within_s: tu
     more = "".join(f"<p>{hinted(sentence, run.scheduler)}</p>" for sentence in explanation.sentences)
     parts.append(_folded("More", more))
     if explanation.competitors:
-        table = html_table(explanation.shown_competitors(), scrolls=False)
+        table = html_table(explanation.shown_competitors(), scrolls=False) + html.escape(explanation.about_values())
         parts.append(_folded(explanation.about_competitors().rstrip(":"), table))
     parts.append(_folded("The numbers then", _numbers(explanation.facts_table())))
     return "".join(parts)

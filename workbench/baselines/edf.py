@@ -78,7 +78,9 @@ def _explain(job_at: JobAtTime) -> Explained:
     """The line, best effort without a deadline at its end; who waits has lost to those whose GPUs it cannot take."""
     order = job_at.order("deadline_s", "deadline", "s", "lowest", job_at.by_arrival)
     if order is not None:
-        order = order._replace(values={**dict.fromkeys(job_at.present, math.inf), **order.values})
+        order = order._replace(
+            values={**dict.fromkeys(job_at.present, math.inf), **order.values}, infinite="a job without a deadline"
+        )
     if job_at.state != "waiting":
         return Explained((LINE,), order=order)
     with_deadline = {job.name for job in job_at.run.scenario.jobs if job.rewards is not None}

@@ -81,7 +81,7 @@ class Order(NamedTuple):
 
     values: by job; first: the end that comes first, "" where all are chosen together, in no order; at_s: recorded then;
     ties: None where the run does not tell what decides between equal values; says: the asked job's own value in words,
-    where a number does not say it.
+    where a number does not say it; infinite: whose value is infinite.
     """
 
     label: str
@@ -91,6 +91,7 @@ class Order(NamedTuple):
     at_s: float
     ties: Ties | None = None
     says: str = ""
+    infinite: str = ""
 
     def place(self, job: str) -> int | None:
         """How many jobs come before one, plus 1; None if it has no value or there is no order. Equal values without

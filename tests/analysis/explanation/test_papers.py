@@ -28,6 +28,11 @@ def test_gavel_who_has_had_more_than_its_share_waits_for_who_has_had_nothing() -
     assert "Equal priorities go by the time that is owed, then by share, then by arrival." in first.sentences
     assert "it is number 1 of 2: no time on v100 with these shares, the same as one." in first.reason
     assert [one.comes for one in first.competitors] == ["equal"]
+    assert first.text().endswith("\n∞: a job with a share that has had no time on the type since shares were computed.")
+    assert first.shown_competitors()["Priority on the type where it is highest"].tolist() == ["∞", "∞"]
+    table = second.shown_competitors()
+    assert table.iloc[0].tolist() == ["one", "(this job)", "", "", "", "0.5", ""], "its own number, to compare with"
+    assert [*table["Job"]] == ["one", "two"]
     assert second.binding == f"on v100 two {none} came before it, further behind its share than it is (priority 0.5)"
     assert facts(second)["priority on v100"] == 0.5
     assert facts(second)["share of time on v100"] == pytest.approx(0.5)

@@ -133,6 +133,8 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
         "facts": (*course.facts(job_at), *explained.facts),
         "competitors": _competitors(job_at, explained.order),
         "order": "" if explained.order is None else _titled(explained.order),
+        "value": math.nan if explained.order is None else explained.order.values.get(job_at.job, math.nan),
+        "infinite": "" if explained.order is None else explained.order.infinite,
     }
 
 
@@ -184,7 +186,7 @@ def _added_rows(statement: SolvedStatement, job: str) -> list[str]:
     ]
 
 
-_NOBODY: dict[str, Any] = {"competitors": (), "order": ""}
+_NOBODY: dict[str, Any] = {"competitors": (), "order": "", "value": math.nan, "infinite": ""}
 
 
 def _titled(order: Order) -> str:

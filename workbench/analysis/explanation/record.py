@@ -42,7 +42,8 @@ class Explanation:
 
     summary: what it did and what decided, in one sentence; sentences: what happened and why, the first one says what it
     did; binding: the constraint or rule that decided;
-    next_start_s: when it next got GPUs in the run, None if it did not; order: what the competitors' values are.
+    next_start_s: when it next got GPUs in the run, None if it did not; order: what the competitors' values are; value:
+    the job's own (NaN: none); infinite: whose value is infinite.
     """
 
     scheduler: str
@@ -55,6 +56,8 @@ class Explanation:
     facts: tuple[Fact, ...]
     competitors: tuple[Competitor, ...]
     order: str
+    value: float
+    infinite: str
     next_start_s: float | None
 
     @property
@@ -84,12 +87,14 @@ class Explanation:
         }
 
     def shown_competitors(self) -> pd.DataFrame:
-        """The first competitors for people, as texts; without competitors no rows."""
+        """The job itself where they are put in order, and the first competitors, as texts; without those no rows."""
         valued = any(not math.isnan(one.value) for one in self.competitors)
         more = [self.order[:1].upper() + self.order[1:]] if valued else []
         ordered = any(one.comes for one in self.competitors)
         more += ["Comes"] if ordered else []
         rows = []
+        if valued and not math.isnan(self.value):
+            rows.append([self.job, "(this job)", "", "", "", _shown(self.value), *[""] * ordered])
         for one in self.competitors[:MOST_SHOWN]:
             row = [one.job, one.role, one.gpus, clock(one.since_s), clock(one.until_s)]
             said = [_shown(one.value), COMES[one.comes]]
@@ -102,6 +107,11 @@ class Explanation:
         more = f" (the first {MOST_SHOWN} of {len(self.competitors)})" if left > 0 else ""
         return f"Who else wanted these GPUs then{more}:"
 
+    def about_values(self) -> str:
+        """What an infinite number in the table of competitors is; empty where there is none."""
+        shown = [self.value, *(one.value for one in self.competitors[:MOST_SHOWN])]
+        return f"{_shown(math.inf)}: {self.infinite}." if self.infinite and any(map(math.isinf, shown)) else ""
+
     def text(self) -> str:
         """For a terminal: sentences, facts and competitors."""
         lines = [*self.sentences]
@@ -109,6 +119,7 @@ class Explanation:
             lines += ["", *_aligned(self.facts_table())]
         if self.competitors:
             lines += ["", self.about_competitors(), *_aligned(self.shown_competitors())]
+            lines += [self.about_values()] if self.about_values() else []
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -119,7 +130,8 @@ class Explanation:
         if self.facts:
             parts.append(folded("The numbers", _html_table(self.facts_table())))
         if self.competitors:
-            parts.append(folded(self.about_competitors().rstrip(":"), _html_table(self.shown_competitors())))
+            inside = _html_table(self.shown_competitors()) + html.escape(self.about_values())
+            parts.append(folded(self.about_competitors().rstrip(":"), inside))
         return "".join([*parts, "</div>"])
 
 

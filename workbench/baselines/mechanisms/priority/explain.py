@@ -59,6 +59,7 @@ explain = explainer()
 
 def _explained(job_at: JobAtTime, why_none: WhyNone, tags: tuple[str, str]) -> Explained:
     order = job_at.order("priority", "priority on the type where it is highest", "", "highest")
+    order = None if order is None else order._replace(infinite=INFINITE)
     block, nowhere, call = shares_now(job_at), _fits_nowhere(job_at), job_at.call
     known = None
     if block is not None and order is not None and call is not None and order.at_s == call.time_s:
@@ -472,6 +473,7 @@ def _same(one: float, other: float) -> bool:
     return one == other or math.isclose(one, other, rel_tol=TIE)
 
 
+INFINITE = "a job with a share that has had no time on the type since shares were computed"
 UNSERVED = "no time there with these shares"
 """Of an infinite priority."""
 
