@@ -20,7 +20,8 @@ FEWEST, MOST = 3, 30
 WIDTH = 0.05
 """ours: seeds are added until the interval of each claim reaches no further than this share of its mean, or `MOST`;
 where a claim is open at that width, all of `MOST`: who ended where it came out well would find what is not there. One
-that is the same in each of few seeds whose other measures differ has no width to go by yet."""
+that is the same in each of few seeds whose other measures differ has no width to go by yet. Over spans of a trace more
+seeds are more draws of each span: they make it no narrower than the spans lie apart."""
 
 QUICK = (SMALLEST, "small")
 """Sizes of seconds to minutes."""
