@@ -28,10 +28,11 @@ from widgets.work.drawing_pace import LaterSteps
 from widgets.work.thread import aside
 from workbench.analysis.chain import DecisiveRow, decisive_row
 from workbench.analysis.decided_anew import UNTRIED, TriedRow
-from workbench.analysis.rows.edit import Edit, NumberEdit, RowEdit, gpus_of, jobs_of, numbers_of
+from workbench.analysis.rows.edit import Edit, NumberEdit, RowEdit, gpus_of, jobs_of, left_without, numbers_of
 from workbench.analysis.rows.relax_and_without import RowChange
 from workbench.analysis.rows.stated import SolvedStatement
 from workbench.base.errors import WorkbenchError
+from workbench.base.labels import listed
 from workbench.base.units import format_duration
 from workbench.simulation.job_at_time import HOLDS, JobAtTime
 from workbench.simulation.run import Run
@@ -58,9 +59,10 @@ Light = Callable[[Highlight], None]
 
 
 class EditAnswer(NamedTuple):
-    """What a change does to the decision, and the run, or why none can have it."""
+    """What a change does to the decision, who has nothing in it any more, and the run, or why none can have it."""
 
     change: RowChange
+    nothing: Sequence[str]
     run: Run | WorkbenchError
 
 
@@ -528,6 +530,7 @@ class RowsPanel:
             self._said.value = f"<p class='wb-note'>{html.escape(refusal(answer))}</p>"
         else:
             said, _, moves = rows_text.of_decision(answer.change).partition(f" {MOVES}: ")
+            said += f" {listed(answer.nothing)} would have no share at all." if answer.nothing else ""
             lines, self._refused, when = [], "", format_duration(found.in_force[0], parts=2)
             if isinstance(answer.run, WorkbenchError):
                 self._refused = rows_text.refused(answer.run)
@@ -567,8 +570,9 @@ class RowsPanel:
 
 
 def _answer(found: FoundRows, edit: Edit, name: str) -> EditAnswer:
-    change, _ = edit.change(found.statement)
+    change, then = edit.change(found.statement)
+    nothing = left_without(found.statement, then, found.run)
     try:
-        return EditAnswer(change, edit.simulated(found.run, name))
+        return EditAnswer(change, nothing, edit.simulated(found.run, name))
     except WorkbenchError as error:
-        return EditAnswer(change, error)
+        return EditAnswer(change, nothing, error)

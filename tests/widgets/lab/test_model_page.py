@@ -58,7 +58,7 @@ def test_a_decision_of_an_algorithm_is_told_job_by_job_in_its_order() -> None:
     assert cells(steps(timed, 0.0))[0][-1] == "as it was told: 670.198 s", "a finished sentence is not written anew"
 
 
-def test_a_row_that_a_later_decision_cannot_do_without_is_told_with_the_time() -> None:
+def test_a_row_that_a_later_decision_cannot_do_without_is_told_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its epigraph row job 2 bounds nothing once it is there alone, though it is not at 400 s."""
     run = workbench.simulate("preset:gavel_example", "gavel.max_min_fairness")
     found = solved(run, 400.0)
@@ -69,6 +69,13 @@ def test_a_row_that_a_later_decision_cannot_do_without_is_told_with_the_time() -
     with pytest.raises(WorkbenchError) as wrong:
         edit.simulated(run, "mine")
     assert "at 3 h 12 min, with 1 job there, nothing bounds the objective any more" in refused(wrong.value)
+    monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
+    panel = RowsPanel(lambda _: None, lambda _: None, lambda *told: None, lambda _: None)
+    panel.show(run, 400.0)
+    panel._list.picked = panel._names.index("epigraph[job 2] 1")
+    panel._on.value = False
+    said = panel._said.value.partition("<details>")[0]
+    assert "goes from 0.7273 to 1, which is better. job 2 would have no share at all.<" in said, "who pays"
 
 
 def test_a_variable_with_a_number_says_what_that_is_and_has_one_of_its_bounds_before_the_others() -> None:

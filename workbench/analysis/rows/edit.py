@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.rows.relax_and_without import RowChange, changed, solved_as
-from workbench.analysis.rows.stated import SolvedStatement, called, last_of
+from workbench.analysis.rows.stated import MOVES, SolvedStatement, called, last_of
 from workbench.base.errors import InputError, Words
 from workbench.base.rounding import short_number
 from workbench.scheduling.contract import Scheduler
@@ -320,6 +320,22 @@ def jobs_of(statement: SolvedStatement, number: int, run: Run) -> tuple[str, ...
     columns = [n for n, (start, end) in enumerate(spans) if number in matrix.indices[start:end]]
     named = {name for n in columns for name in _names(statement.compiled.columns[n].index())}
     return tuple(job for job in run.jobs["job"].tolist() if job in named)
+
+
+def left_without(before: SolvedStatement, after: SolvedStatement | None, run: Run) -> tuple[str, ...]:
+    """The jobs of a run that decides shares, in its order, that have some in the one solution and none in the other."""
+    if after is None or not len(run.shares):
+        return ()
+    had, have = (
+        {
+            name
+            for variable, value in zip(each.compiled.columns, each.point.values.tolist(), strict=True)
+            if value > MOVES
+            for name in _names(variable.index())
+        }
+        for each in (before, after)
+    )
+    return tuple(job for job in run.jobs["job"].tolist() if job in had - have)
 
 
 def gpus_of(statement: SolvedStatement, number: int, run: Run) -> tuple[str, ...]:
