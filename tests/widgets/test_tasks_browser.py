@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser_support import (
     Problems,
@@ -109,6 +109,12 @@ def idle_v100(hand: Hand) -> None:
     said = wait_for_text(hand.page, ".wb-explain-told p", "fast-0/1 .v100. is idle at 45 min.*Decisive")
     assert "vision needs 2 GPUs of v100 at once, and 1 is left" in said
     assert "game runs on slow-0 (k80), as it had had nothing of its share of k80 since 30 min" in said
+    weighed = hand.page.locator(".wb-lab p", has_text=re.compile("^vision would have both v100 then with a weight"))
+    expect(weighed.filter(visible=True)).to_have_count(1)
+    hand.page.locator(".wb-explain-now").click()
+    hand.page.locator(".wb-explain-otherwise p").wait_for()
+    assert weighed.count() == 2
+    expect(weighed.filter(visible=True)).to_have_count(1)  # not twice, one below the other
 
 
 def not_faster(hand: Hand) -> None:

@@ -58,7 +58,8 @@ def page_of_gpu(chain: Chain, run: Run, rows: str = "") -> str:
     tried = rows and all(link.step != "rows" for link in chain.links)
     links = [Link("rows", rows), *chain.links] if tried else chain.links
     parts = [_said(chain.summary, run), _strip(*_of_gpu(run, chain.gpu), chain.at_s, bare="idle"), _links(links, run)]
-    page = "".join([*parts, f"<p>{html.escape(chain.otherwise)}</p>" if chain.otherwise else ""])
+    asked = "" if chain.job else " class='wb-otherwise'"  # of an idle GPU the page's question has the same answer
+    page = "".join([*parts, f"<p{asked}>{html.escape(chain.otherwise)}</p>" if chain.otherwise else ""])
     return f"<div class='wb-tried'>{page}</div>" if rows else page
 
 
