@@ -17,6 +17,7 @@ from reproduction.figure import as_html
 from reproduction.registry import exhibits, reproductions, sizes_of
 from reproduction.results import KeptResults
 from reproduction.runner import FEWEST, MOST, wanted
+from workbench.analysis.metrics.confidence import LEVEL, chance, holm
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
@@ -225,6 +226,13 @@ class Evidence:
                 scales = [f"{each['settings']}: {each['scale']}" for each in kept_sizes(row)]
                 made += f"<p>{html.escape('. '.join([row['id'] + ' by scale', *scales]))}</p>{as_html(by_scale(row))}"
         return made
+
+
+def surely(claims: pd.DataFrame) -> pd.DataFrame:
+    """Those of the rows `Evidence.table` that still differ from 0 when all of them are corrected for (Holm)."""
+    widths = (claims["high"] - claims["low"]) / 2
+    chances = holm([chance(*each) for each in zip(claims["ours"], widths, claims["seeds"], strict=True)])
+    return claims[[p < 1 - LEVEL for p in chances]]
 
 
 def trends(kept: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
