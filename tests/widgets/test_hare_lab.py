@@ -48,7 +48,9 @@ def test_the_tab_of_tasks_is_there_for_task_sequences_only(lab: Any) -> None:
 
 
 def test_it_shows_every_task_of_the_run_and_the_best_schedule_of_the_example(lab: Any) -> None:
-    table = look_at(lab, "Tasks").table
+    drawn = look_at(lab, "Tasks")
+    assert drawn.data["names"]["job"].tolist() == ["GPU1 node1-0/0", "GPU2 node2-0/0", "GPU3 node3-0/0"], "as Why says"
+    table = drawn.table
     made = preset("hare_example")
     asked = {job.name: int(job.steps) for job in made.jobs}
     assert table["job"].value_counts().to_dict() == asked

@@ -18,6 +18,7 @@ from workbench.analysis.charts import Drawing
 from workbench.analysis.charts.gantt_data import MANY_JOBS, MANY_ROWS, By, Colour
 from workbench.base.errors import counted
 from workbench.base.units import format_duration
+from workbench.scenario.cluster import Cluster
 from workbench.scenario.rewards import LOWEST
 from workbench.scheduling.decision import in_sequences
 from workbench.scheduling.estimators.by_name import DEFAULT, maker
@@ -115,8 +116,14 @@ def _tasks(look: ChartContext) -> Drawing:
     rows, gpus = charts.task_rows(run.timeline, run.scenario.cluster)
     return charts.tasks(
         rows, run.jobs["job"], gpus, end_s=run.end_s, switches=switch_table(run.events), axis_s=look.axis_s,
-        before=look.before,
+        before=look.before, types=_types(run.scenario.cluster),
     )  # fmt: skip
+
+
+def _types(cluster: Cluster) -> dict[str, str]:
+    """The type of each GPU by its name, as tasks have it; empty where there is only one."""
+    nodes = cluster.each_node if len(cluster.types) > 1 else ()
+    return {f"{node.name}/{slot}": node.accelerator for node in nodes for slot in range(node.gpus)}
 
 
 def _received(look: ChartContext) -> Drawing:
@@ -295,7 +302,9 @@ def exact_plan(run: Run, rows: Sequence[Mapping[str, Any]]) -> Drawing:
     end_s = max(run.end_s, *(float(row["end_s"]) for row in rows))
     if "task" in rows[0]:
         gpus = [f"{node.name}/{slot}" for node in cluster.each_node for slot in range(node.gpus)]
-        return charts.tasks(rows, jobs["job"], gpus, end_s=end_s, title=title, compact=True, legend=False)
+        return charts.tasks(
+            rows, jobs["job"], gpus, end_s=end_s, title=title, compact=True, legend=False, types=_types(cluster)
+        )
     if isinstance(rows[0]["gpus"], Mapping):
         return charts.plan(rows, jobs["job"], cluster, end_s=end_s, max_height=PLAN_PX, title=title)
     held = pd.DataFrame(rows).assign(kind="run")

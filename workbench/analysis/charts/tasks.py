@@ -86,6 +86,7 @@ def tasks(
     legend: bool = True,
     axis_s: float | None = None,
     before: Drawing | None = None,
+    types: Mapping[str, str] | None = None,
 ) -> Drawing:
     """Draw a schedule of tasks.
 
@@ -94,7 +95,8 @@ def tasks(
     gpus: names of the rows, in order; end_s: end of the axis (default: when the last task has synchronised).
     switches: of tasks for which a GPU switched job, round, task, gpu, load (one of `LOADS`) and switch_s, if any;
     note: what the subtitle says first; compact: lower rows; legend: of the jobs, if they are few;
-    axis_s as in `gantt`; before: such a drawing of the same GPUs: where its tasks differ they are thin outlines.
+    axis_s as in `gantt`; before: such a drawing of the same GPUs: where its tasks differ they are thin outlines;
+    types: of GPUs, said before their names.
     Parameters `selected` and `until` as in `gantt`.
     Raises InputError for a task on a GPU or of a job that is not listed.
     """
@@ -136,7 +138,7 @@ def tasks(
             "barriers": ends.assign(stroke=ends["job"].map({j: theme.shade(f, 0.25) for j, f in colour.items()})),
             "links": lines if len(lines) <= MOST_LINKS else lines.head(0),
             "span": pd.DataFrame({"t": [0.0, end_s or last_s or 1.0], "last": [False, True]}),
-            **row_texts(list(lane), {}),
+            **row_texts([" ".join(filter(None, [(types or {}).get(gpu), gpu])) for gpu in lane], {}),
             "message": message("" if len(bars) else "No tasks"),
             "note": _note(_lines(notes)),
         },
