@@ -159,19 +159,14 @@ class Slurm(Scheduler):
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
-        now, settings, memory, since_s = snapshot.now_s, memory.site.settings, memory.copy(), memory.last_s
+        now, memory, since_s = snapshot.now_s, memory.copy(), memory.last_s
         if over := memory.site.before.intersection(snapshot.finished):
             memory.ended |= over
         turned = _turn(memory, now)
         calculated = _count(snapshot, memory, knobs["phase_s"])
         if snapshot.cause != "timer":
             memory.news = PASSES
-        due = {
-            "main": memory.site.schedules and memory.main_s + settings["batch_sched_delay"] <= now,
-            "full": memory.site.schedules and memory.full_s + settings["sched_interval"] <= now,
-            "backfill": memory.site.backfills and memory.backfill_s + settings["bf_interval"] <= now,
-        }
-        due = {name: is_due and name in memory.news for name, is_due in due.items()}
+        due = {name: at_s <= now and name in memory.news for name, at_s in _due_s(memory).items()}
         assign = [Assignment(unit, lease.gpus, math.inf) for unit, lease in snapshot.ended.items()]
         came, reasons = _waiting(snapshot, memory, since_s, turned)
         never, beside = _never(snapshot, memory, came), memory.site.beside
@@ -308,28 +303,29 @@ def _change(memory: SlurmMemory, started: Sequence[RunningJob], ended: Sequence[
     memory.idle = {name: idle for name, idle in memory.idle.items() if not idle.nodes & touched}
 
 
+def _due_s(memory: SlurmMemory) -> dict[str, float]:
+    """From when on each pass may be made, if it has news; infinite of those that do not run."""
+    site, settings = memory.site, memory.site.settings
+    return {
+        "main": memory.main_s + settings["batch_sched_delay"] if site.schedules else math.inf,
+        "full": memory.full_s + settings["sched_interval"] if site.schedules else math.inf,
+        "backfill": memory.backfill_s + settings["bf_interval"] if site.backfills else math.inf,
+    }
+
+
 def _next(memory: SlurmMemory, now: float) -> float | None:
     """When something may be done although nothing happens: a pass that has news, new priorities, a reservation's begin
     or end, a turn of a job beside the scenario's."""
-    settings = memory.site.settings
     times = [memory.calculate_s, *(at_s for at_s, *_ in memory.site.turns[memory.turn : memory.turn + 1])]
     times += [at_s for each in memory.site.reservations for at_s in each.edges_s]
-    news = memory.news if memory.site.schedules else frozenset[str]()
-    times += [memory.main_s + settings["batch_sched_delay"]] if "main" in news else []
-    times += [memory.full_s + settings["sched_interval"]] if "full" in news else []
-    if memory.site.backfills and "backfill" in memory.news:
-        times.append(memory.backfill_s + settings["bf_interval"])
+    times += [at_s for name, at_s in _due_s(memory).items() if name in memory.news]
     return min((at_s for at_s in times if at_s > now), default=None)
 
 
 def _quiet(memory: SlurmMemory) -> float:
     """Before when no pass is made whatever comes or ends, nor anything else that depends on it."""
-    settings, site = memory.site.settings, memory.site
-    times = [memory.main_s + settings["batch_sched_delay"], memory.full_s + settings["sched_interval"]]
-    times = times if site.schedules else []
-    times += [memory.backfill_s + settings["bf_interval"]] if site.backfills else []
-    edges = [at_s for each in site.reservations for at_s in each.edges_s if at_s > memory.last_s]
-    return min([*times, *edges, memory.calculate_s])
+    edges = [at_s for each in memory.site.reservations for at_s in each.edges_s if at_s > memory.last_s]
+    return min(*_due_s(memory).values(), *edges, memory.calculate_s)
 
 
 def _count(snapshot: Snapshot, memory: SlurmMemory, phase_s: float) -> bool:
