@@ -47,12 +47,10 @@ def simulated_waits(run: Outcome, site: SlurmSite, recorded: pd.DataFrame) -> li
     """The wait of each job in a run, in seconds; raises the failure in its place."""
     if isinstance(run, WorkbenchError):
         raise run
-    eligible_s = eligible_in(run, site.asks, dict(zip(recorded["job"], recorded["eligible_s"].tolist(), strict=True)))
-    starts_s = run.jobs.set_index("job")["first_start_s"].to_dict()
-    return [
-        starts_s[name] if math.isnan(starts_s[name]) else max(starts_s[name] - at_s, 0.0)
-        for name, at_s in eligible_s.items()
-    ]
+    known_s = dict(zip(recorded["job"], recorded["eligible_s"].tolist(), strict=True))
+    eligible_s = pd.Series(eligible_in(run, site.asks, known_s))
+    starts_s = run.jobs.set_index("job")["first_start_s"]
+    return (starts_s[eligible_s.index] - eligible_s).clip(lower=0.0).tolist()
 
 
 def eligible_in(run: Run, asks: Mapping[str, Ask], recorded_s: Mapping[str, float]) -> dict[str, float]:
