@@ -24,6 +24,7 @@ from workbench.analysis.charts.export import to_svg
 from workbench.analysis.run_report import run_report
 from workbench.analysis.what_if import parse_change, what_if
 from workbench.analysis.what_if.report import what_if_report
+from workbench.analysis.what_if.tables import wait_table
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.cli import main
@@ -119,6 +120,8 @@ def test_a_wait_behind_a_throttle_begins_when_the_run_lets_the_task() -> None:
     never = [{"name": "qos odd", "attributes": {"kind": "qos", "name": "odd", "MaxWall": "soon"}}]
     fifo = workbench.simulate(site(jobs=jobs, entities=never), "fifo")
     assert held_s(fifo)["p3"] == 100, "fifo reads no site"
+    by = wait_table([fifo], [[fifo]], ["none"], 0.95).set_index(["by", "name"])["before_total_s"]
+    assert by["partition", "p"] == 260, "p3 alone; p1 and p2, which began before they were eligible, wait 0 s"
     asks = {name: replace(ask, array_most=2) for name, ask in read_site(today.scenario).asks.items()}
     times_s = {"first_start_s": [0.0, 0.0, 50.0, math.nan, 0.0], "finish_s": [50.0, math.nan, 90.0, math.nan, 9.0]}
     still = cast(Run, SimpleNamespace(jobs=today.jobs.assign(**times_s)))

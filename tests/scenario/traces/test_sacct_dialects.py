@@ -15,6 +15,7 @@ from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.scenario.traces import convert, parse_cluster
 from workbench.scenario.traces.dropped_rows import ConversionSummary
+from workbench.scenario.traces.slurm_text import allotted
 
 HEADER = "JobID|Submit|Elapsed|State|AllocTRES|ReqTRES"
 PARTS = {
@@ -231,7 +232,7 @@ def test_what_slurm_does_not_take_of_its_site_is_told_and_left_out(tmp_path: Pat
         "PriorityCalcPeriod = UNLIMITED\nPriorityType = priority/banana\nAccountingStorageEnforce = limits,qoz\n",
         "limits": "Name|GraceTime|MaxTRESPU|GrpTRES|MaxJobsPU\nnormal|00:00:00|gres/gpu=-3|"
         "cpu=x,gres/gpu=8,gres/tmpdisk=2K,gres/gpu:a100=.5|3\n",
-        "shares": "Account|User|RawShares|RawUsage\nbio||parent|5\nbio|ada|1|banana\n",
+        "shares": "Account|User|RawShares|RawUsage\nbio||parent|-5\nbio|ada|1|banana\n",
         "events": "NodeName|TimeStart|TimeEnd\na1|nonsense|Unknown\na1|2024-03-04T09:00:00|2024-03-04T08:30:00\n"
         "ghost-9|2024-03-04T09:00:00|2024-03-04T10:00:00\n",
     }
@@ -241,13 +242,16 @@ def test_what_slurm_does_not_take_of_its_site_is_told_and_left_out(tmp_path: Pat
     scenario, report = convert("sacct", tmp_path / "log", **given)
     assert [note for note in report.notes if "does not take" in note or "odd events" in note or "been cut" in note] == [
         "config may have been cut: scontrol ends it with whether slurmctld is up",
-        "14 values that Slurm does not take, or that cannot be read, left out: GrpTRES=cpu=x (qos normal), GrpTRES="
-        "gres/gpu:a100=.5 (qos normal), MaxTRESPU=gres/gpu=-3 (qos normal), RawUsage=banana (user ada), "
-        "AccountingStorageEnforce=limits,qoz, FairShareDampeningFactor=0, PriorityCalcPeriod=UNLIMITED, PriorityType="
-        "priority/banana, PriorityWeightAge=banana, PriorityWeightTRES=Mem=x, bf_interval=0, bf_window=x and 2 more",
+        "15 values that Slurm does not take, or that cannot be read, left out: GrpTRES=cpu=x (qos normal), GrpTRES="
+        "gres/gpu:a100=.5 (qos normal), MaxTRESPU=gres/gpu=-3 (qos normal), RawUsage=-5 (account bio), RawUsage=banana "
+        "(user ada), AccountingStorageEnforce=limits,qoz, FairShareDampeningFactor=0, PriorityCalcPeriod=UNLIMITED, "
+        "PriorityType=priority/banana, PriorityWeightAge=banana, PriorityWeightTRES=Mem=x, bf_interval=0 and 3 more",
         "odd events: 1 without a time at which they begin, 1 that end before they begin and 1 of nodes that no file "
         "has (ghost-9)",
     ]
+    (tmp_path / "config").write_text(files["config"] + "Slurmctld(primary) at head is UP\n")
+    whole = convert("sacct", tmp_path / "log", **given | {"nodes": []})[1].notes
+    assert not any("been cut" in note or "ghost" in note for note in whole), "of no nodes at all none is missing"
     site = read_site(scenario)
     names = (
         "PriorityMaxAge",
@@ -268,7 +272,7 @@ def test_what_cannot_be_read_of_nodes_and_when_they_were_away_is_told_and_left_o
     """Of six events three are left (Slurm writes REBOOT and MAINT of nodes that are down, too), and of a node what can
     be read; a flag of a QOS that nobody knows is told as well."""
     files = {
-        "nodes": NODES.replace("gpu:v100:4 CPUs=32 RealMemory=256000", "gpu:v100:x CPUs=32+ RealMemory=lots")
+        "nodes": NODES.replace("gpu:v100:4 CPUs=32 RealMemory=256000", "gpu:v100:x CPUs=32.5 RealMemory=lots")
         .replace("Weight=20", "Weight=²0")
         .replace("m1 Gres", "m1 State=drng Gres")
         .replace("c1 CPUs=64", "c1 CPUs=64 State=FROBNICATED")
@@ -288,7 +292,7 @@ def test_what_cannot_be_read_of_nodes_and_when_they_were_away_is_told_and_left_o
     odd = "does not take", "odd events", "not go by"
     assert [note for note in report.notes if any(word in note for word in odd)] == [
         "11 values that Slurm does not take, or that cannot be read, left out: weight=²0 (node a1 and node a2), gres="
-        "gpu:v100:x (node v1), cpus=32+ (node v1), realmemory=lots (node v1), state=FROBNICATED (node c1), MaxNodes="
+        "gpu:v100:x (node v1), cpus=32.5 (node v1), realmemory=lots (node v1), state=FROBNICATED (node c1), MaxNodes="
         "few (partition small), nodes=c[1 (partition cpu), soon to 2024-03-04T09:00:00 (reservation r), NODENAME=a[1 "
         "(event), QoS=ghost (partition small) and nodes=y7 (reservation s)",
         "odd events: 1 in the state FROBNICATED, in which no node is away, 1 without a time at which they end and 1 in "
@@ -301,6 +305,7 @@ def test_what_cannot_be_read_of_nodes_and_when_they_were_away_is_told_and_left_o
     assert "1 node down or drained, without a job in the log: left out" in report.notes
     kept = [entity.name for entity in scenario.entities if entity.attributes["kind"] == "reservation"]
     assert kept == ["reservation s"]
+    assert allotted({"AllocGRES": "gpu:v100:x"}) == "the number of GPUs in AllocGRES cannot be read"
 
 
 def test_what_slurm_conf_says_of_all_its_nodes_and_partitions(tmp_path: Path) -> None:
