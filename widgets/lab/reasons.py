@@ -56,7 +56,7 @@ class Reasons:
             return False
         self._within_s = within_s
         self._page = self._why(run, about, at_s)
-        self._tell(TRYING)
+        self.told.value = self._page(TRYING if self._rows else "")
         self._shown = run, about, at_s
         self._try_rows()
         return True
@@ -70,11 +70,7 @@ class Reasons:
         if about == DECISION:
             page = str(_pages().page_of_decision(one_decision(run, at_s), run))
             return lambda _: page
-        found = chain(run, about[1], at_s, again=False)
-        return lambda words: str(_pages().page_of_gpu(found, run, f"{words}." if words else ""))
-
-    def _tell(self, words: str, always: bool = False) -> None:
-        self.told.value = self._page(words if self._rows or always else "")
+        return partial(_pages().page_of_gpu, chain(run, about[1], at_s, again=False), run)
 
     def _try_rows(self) -> None:
         """Find out aside which rows decide who has a GPU, and what would bring another; the newest question counts."""
@@ -96,10 +92,9 @@ class Reasons:
         if isinstance(found, WorkbenchError):
             self._failed(refusal(found))
         if isinstance(found, Chain):
-            self.told.value = _pages().page_of_gpu(found, run, f"{NO_ROW}." if has_rows(run) else "")
-        else:
-            words = found.text if isinstance(found, DecisiveRow) else ""
-            self._tell(words or NO_ROW, always=bool(words))
+            self._page = partial(_pages().page_of_gpu, found, run)
+        words = found.text if isinstance(found, DecisiveRow) else ""
+        self.told.value = self._page(words or (NO_ROW if self._rows else ""))
 
 
 class ReasonsBeside:

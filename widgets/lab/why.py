@@ -56,7 +56,7 @@ def page_of(explanation: Explanation, run: Run, decisive: str = "", within_s: tu
 def page_of_gpu(chain: Chain, run: Run, rows: str = "") -> str:
     """A GPU at a time, link by link. rows: said in the place of the link `rows`, which comes first, if it has none."""
     tried = rows and all(link.step != "rows" for link in chain.links)
-    links = [Link("rows", rows), *chain.links] if tried else chain.links
+    links = [Link("rows", f"{rows}."), *chain.links] if tried else chain.links
     parts = [_said(chain.summary, run), _strip(*_of_gpu(run, chain.gpu), chain.at_s, bare="idle"), _links(links, run)]
     asked = "" if chain.job else " class='wb-otherwise'"  # of an idle GPU the page's question has the same answer
     page = "".join([*parts, f"<p{asked}>{html.escape(chain.otherwise)}</p>" if chain.otherwise else ""])
