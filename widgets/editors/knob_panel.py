@@ -265,7 +265,7 @@ class Control:
 def _control(knob: Knob) -> Any:
     label, common = knob.label, {"style": STYLE, "layout": WIDE}
     if knob.choices is not None:
-        options = [(UNSET if choice is None else str(choice).replace("_", " "), choice) for choice in _choices(knob)]
+        options = [(said(knob, choice), choice) for choice in _choices(knob)]
         return w.Dropdown(options=options, value=knob.default, description=label, **common)
     if knob.kind == "bool" and not knob.optional:
         return w.Checkbox(value=bool(knob.default), description=label, indent=False, layout=WIDE)
@@ -375,7 +375,8 @@ def written(knob: Knob, value: Value) -> str:
 
 
 def said(knob: Knob, value: Value) -> str:
-    """A value as it is typed; of a switch on or off."""
+    """A value as it is typed, or as the knob's list has it; of a switch on or off."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    return UNSET if value is None else written(knob, value)
+    text = UNSET if value is None else written(knob, value)
+    return text if knob.choices is None else text.replace("_", " ")

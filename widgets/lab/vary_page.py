@@ -74,7 +74,7 @@ def _variant(what: str, text: str, setting: LabSetting) -> Variant:
         text = choice  # in the words of the knob's own list
     value = knob.check(typed_over(text, written(knob, setting.knobs[what])) if knob.unit == "s" else text)
     kept = {} if what == "preset" else dict(setting.knobs)
-    return Variant(_called(knob, value), setting._replace(knobs=scheduler.settle({**kept, what: value})))
+    return Variant(said(knob, value), setting._replace(knobs=scheduler.settle({**kept, what: value})))
 
 
 def _reshaped(scenario: Scenario, how: str) -> Scenario:
@@ -115,7 +115,7 @@ def suggested(what: str, setting: LabSetting) -> list[str]:
         return list(dict.fromkeys([setting.scheduler, *named, "fifo", "srtf"]))
     knob = next(each for each in find_scheduler(setting.scheduler).knobs if each.name == what)
     now = setting.knobs[what]
-    return [_called(knob, value) for value in _values(knob, now) if _goes(what, value, setting)] or [_called(knob, now)]
+    return [said(knob, value) for value in _values(knob, now) if _goes(what, value, setting)] or [said(knob, now)]
 
 
 def _goes(what: str, value: Value, setting: LabSetting) -> bool:
@@ -156,12 +156,7 @@ def value_now(what: str, setting: LabSetting) -> str:
     if what == SCHEDULER:
         return setting.scheduler
     knob = next(each for each in find_scheduler(setting.scheduler).knobs if each.name == what)
-    return _called(knob, setting.knobs[what])
-
-
-def _called(knob: Knob, value: Value) -> str:
-    """A value as the knob's own list has it."""
-    return said(knob, value) if knob.choices is None else said(knob, value).replace("_", " ")
+    return said(knob, setting.knobs[what])
 
 
 LAST = ("round_s", "preset")

@@ -185,7 +185,9 @@ def test_the_run_before_stays_as_outlines_and_a_sentence_says_who_pays(monkeypat
     assert drawn == [True], "drawn once, without outlines"
     assert seen.drawing.data["before"].empty and not compared.pin.value and compared.alone.layout.display == "none"
     assert "Run before" not in compared.measures.value and "Pinned run" not in compared.measures.value
-    lab.set(round_s=1800)
+    lab.set(round_s=1800, round_end="last_job")
+    lab.set(round_end="fixed")
+    assert "Against the run before (Round end last job):" in compared.said.value, "as the knob's list has it"
     lab._frame.reset.click()
     assert lab.run.knobs["round_s"] == 360 and compared.before is None and "Change something" in compared.said.value
     lab.set(round_s=1800)
