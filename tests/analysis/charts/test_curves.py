@@ -166,7 +166,7 @@ def test_one_seed_has_no_interval():
     drawing = charts.sweep(frame, x="round_s")
     assert drawing.table["low"].isna().all() and drawing.table["y"].tolist() == [10, 20]
     assert drawing.named()["title"]["subtitle"] == "\u2605 best of its line"
-    assert fields(drawing) == [["line", "x", "y"]] and drawing.named()["layer"][0]["mark"]["strokeWidth"] == 0
+    assert fields(drawing) == [["line", "x", "y"]] and drawing.named()["layer"][0]["mark"]["type"] == "line"
     assert fields(charts.sweep(frame.astype({"round_s": str}), x="round_s")) == [["line", "x", "y"]]
     one_more = pd.concat([frame, results(("a", 90.0, 1, 30.0))])
     for some in (charts.sweep(one_more, x="round_s"), charts.sweep(one_more.astype({"round_s": str}), x="round_s")):
@@ -189,7 +189,7 @@ def test_units_of_other_measures():
     frame = results(("a", 60.0, 0, 10.0), utilisation=0.5, cost_usd=2.0, restarts=3)
     assert charts.sweep(frame, x="round_s", y="wall_s").table["y"].tolist() == [1.0]
     titles = [
-        charts.sweep(frame, x="round_s", y=y).named()["layer"][1]["encoding"]["y"]["title"]
+        charts.sweep(frame, x="round_s", y=y).named()["layer"][0]["encoding"]["y"]["title"]
         for y in ("wall_s", "utilisation", "cost_usd", "restarts")
     ]
     assert titles == ["Wall time of the run (s)", "Utilisation (share)", "Cost (USD)", "Restarts"]

@@ -111,8 +111,7 @@ def curve(
     )
     # Edges, by which bands that lie over each other are told apart; and their ends at each point, on hover.
     ends = {"x": x, "y": alt.Y("low:Q", title=y_title), "y2": "high:Q", "color": colour}
-    edges = {"strokeWidth": 1.5, "strokeOpacity": 0.8} if banded else {"strokeWidth": 0}
-    band = marks("points").mark_area(fillOpacity=0.15, **edges).encode(**ends, stroke=colour)
+    band = marks("points").mark_area(fillOpacity=0.15, strokeWidth=1.5, strokeOpacity=0.8).encode(**ends, stroke=colour)
     hover = marks("points").mark_rule(strokeWidth=14, opacity=0).encode(**ends, tooltip=told)
     top = (
         marks("saturated")
@@ -125,8 +124,7 @@ def curve(
     full = table[table["saturated"]]
     below = {name: TRIANGLE_PX * (i + 0.5) for i, name in enumerate(names)}
     layers = [
-        band,
-        *([hover] if banded else []),
+        *([band, hover] if banded else []),
         line,
         *([top] if len(full) else []),
         *([named] if known["best"].any() else []),
