@@ -141,10 +141,9 @@ def _life(run: Run, job: str, at_s: float, within_s: tuple[float, float] | None)
     line = run.timeline[run.timeline["kind"] != "sync"]
     held = line[(line["job"] == job) | (line["with_job"] == job)]
     colours = theme.type_colours(run.scenario.cluster.types)
-    done = "done" if (run.jobs[run.jobs["job"] == job]["finish_s"] == over_s).all() else "end of the run"
+    done = "end of the run" if math.isnan(run.jobs.set_index("job")["finish_s"][job]) else "done"
     around = Piece(start_s, came_s, "not there yet", theme.PAPER), Piece(over_s, end_s, done, theme.PAPER)
-    beyond = [piece for piece in around if piece.end_s > piece.start_s]
-    pieces = [*_of_types(held, colours), *beyond]
+    pieces = [*_of_types(held, colours), *around]
     key = {kind: colour for kind, colour in colours.items() if kind in set(held["accelerator"])}
     return _strip(pieces, start_s, end_s, at_s, key=key)
 
