@@ -29,6 +29,9 @@ from workbench.simulation.run import Run
 DECISION: About = ("decision", "")
 """What was decided last, step by step."""
 
+Within = tuple[float, float]
+Shown = tuple[Run, About, float, Within | None]
+
 
 class Reasons:
     """What is said of one time; of a small run also which rows decide who has a GPU, once they have been tried aside.
@@ -38,35 +41,33 @@ class Reasons:
 
     def __init__(self, failed: Callable[[str], None]) -> None:
         self._failed = failed
-        self._shown: tuple[Run, About, float] | None = None
+        self._shown: Shown | None = None
         self._trying = self._rows = False
-        self._within_s: tuple[float, float] | None = None
         self._page: Callable[[str], str] = str
         self.told = w.HTML()
         self.told.add_class("wb-verdict")
         self.told.add_class("wb-explain-told")
 
-    def show(self, run: Run, about: About, at_s: float, within_s: tuple[float, float] | None = None) -> bool:
+    def show(self, run: Run, about: About, at_s: float, within_s: Within | None = None) -> bool:
         """Say why; False if that is what is said already. Raises InputError for a job or time that is not there.
 
         within_s: of a job's line of time, as `why.page_of` has it.
         """
         before = self._shown
-        if before is not None and before[0] is run and before[1:] == (about, at_s) and self._within_s == within_s:
+        if before is not None and before[0] is run and before[1:] == (about, at_s, within_s):
             return False
-        self._within_s = within_s
-        self._page = self._why(run, about, at_s)
+        self._page = self._why(run, about, at_s, within_s)
         self.told.value = self._page(TRYING if self._rows else "")
-        self._shown = run, about, at_s
+        self._shown = run, about, at_s, within_s
         self._try_rows()
         return True
 
-    def _why(self, run: Run, about: About, at_s: float) -> Callable[[str], str]:
+    def _why(self, run: Run, about: About, at_s: float, within_s: Within | None) -> Callable[[str], str]:
         """The page for what is decisive, of which nothing is said where no rows are tried."""
         self._rows = has_rows(run)
         if isinstance(about, str):
             self._rows &= JobAtTime(run, about, at_s).state in (*HOLDS, "waiting")
-            return partial(_pages().page_of, explain(run, about, at_s), run, within_s=self._within_s)
+            return partial(_pages().page_of, explain(run, about, at_s), run, within_s=within_s)
         if about == DECISION:
             page = str(_pages().page_of_decision(one_decision(run, at_s), run))
             return lambda _: page
@@ -77,14 +78,12 @@ class Reasons:
         shown = self._shown
         if shown is None or shown[1] == DECISION or len(shown[0].jobs) > MOST_JOBS or self._trying:
             return
-        run, about, at_s = shown
+        run, about, at_s, _ = shown
         self._trying = True
         ask = partial(decisive_row, run, about) if isinstance(about, str) else partial(chain, run, about[1])
         aside(lambda: ask(at_s), lambda found: self._hear_rows(found, run, shown))
 
-    def _hear_rows(
-        self, found: Chain | DecisiveRow | WorkbenchError | None, run: Run, of: tuple[Run, About, float]
-    ) -> None:
+    def _hear_rows(self, found: Chain | DecisiveRow | WorkbenchError | None, run: Run, of: Shown) -> None:
         self._trying = False
         if self._shown is not of:
             self._try_rows()

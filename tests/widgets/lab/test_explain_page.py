@@ -392,3 +392,5 @@ def test_reasons_beside_each_other_say_whose_time_it_is() -> None:
     assert beside._at.label == "1 min", "the job has not begun by then"
     beside.select("vision")
     assert beside._at.label == "0 s, when it begins"
+    asked = [beside._reasons[1].show(runs[1], "vision", 0.0, (0.0, end_s)) for end_s in (90.0, 120.0, 120.0)]
+    assert asked == [True, True, False], "the axis follows the other run"
