@@ -87,7 +87,7 @@ def found_at(run: Run, at_s: float, changed: bool = False) -> FoundRows:
     count = len(statement.names)
     order = [*(n for n in range(len(table)) if binding[n]), *(n for n in range(len(table)) if not binding[n])]
     # Of a variable's two bounds the one that binds stands here, else the upper one; the other below all else.
-    bounds = {n: statement.names[n] for n in reversed(order) if n < count and statement.names[n] in statement.columns}
+    bounds = {n: name for n, name in enumerate(statement.names) if name in statement.columns}
     first = {name: n for n, name in sorted(bounds.items(), key=lambda each: (binding[each[0]], each[0]))}
     order.sort(key=lambda n: n in bounds and first[bounds[n]] != n)
     shown = [n if n < count else None for n in order[:ROWS_SHOWN]]

@@ -95,6 +95,8 @@ def test_a_variable_with_a_number_says_what_that_is_and_has_one_of_its_bounds_be
     assert len(upper) == sum(name.startswith("choose[") for name in bounds) == 12
     assert (upper["choose[images,3]"], upper["choose[images,4]"]) == ("1", "-1"), "of two the one that binds"
     assert {name: str(-int(sense)) for name, sense in upper.items()} == below, "the other can be picked, too"
+    shares = found_at(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 900.0).names[-4:]
+    assert shares == [f"share[{of}" for of in ("vision,v100] 1", "vision,v100] -1", "game,v100] -1", "game,k80] 1")]
 
 
 def test_a_bound_that_is_picked_stays_as_the_time_and_what_binds_move(monkeypatch: pytest.MonkeyPatch) -> None:
