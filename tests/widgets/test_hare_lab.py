@@ -14,6 +14,7 @@ import widgets.lab.lab
 import widgets.work.study_request
 from tests.widgets.lab.support import Waiter, look_at, solve, titles
 from widgets import GavelLab, HareLab
+from widgets.lab.drawings import exact_plan
 from widgets.pages.hare.bounds import BoundsPage
 from widgets.pages.hare.schedules import FigureOnePage, SynchronisationPage
 from widgets.pages.hare.weighted_jct import FIGURES, HareSetting, WeightedJctPage
@@ -50,6 +51,8 @@ def test_the_tab_of_tasks_is_there_for_task_sequences_only(lab: Any) -> None:
 def test_it_shows_every_task_of_the_run_and_the_best_schedule_of_the_example(lab: Any) -> None:
     drawn = look_at(lab, "Tasks")
     assert drawn.data["names"]["job"].tolist() == ["GPU1 node1-0/0", "GPU2 node2-0/0", "GPU3 node3-0/0"], "as Why says"
+    plan = exact_plan(lab.run, drawn.table.to_dict("records"))
+    assert plan.data["names"].equals(drawn.data["names"]), "and so the exact problem's plan"
     table = drawn.table
     made = preset("hare_example")
     asked = {job.name: int(job.steps) for job in made.jobs}

@@ -384,6 +384,7 @@ def test_reasons_beside_each_other_say_whose_time_it_is() -> None:
         re.findall("<div class='wb-strip-ends'><small>(.*?)</small>.*?<small>([^<]*)</small></div>", s) for s in strips
     ]
     assert ends == [[("0 s", done)]] * 2, "both lines of time have one axis"
+    assert "wb-decisive" not in "".join(strips), "LAS has no rows to try"
     assert [f"title='end of the run, 1 min to {done}'" in strip for strip in strips] == [False, True]
     beside._say_bad("rows failed")
     beside.select("game")

@@ -12,6 +12,7 @@ from ipywidgets.widgets.widget import _instances
 import workbench
 from tests.widgets.lab.support import Waiter, jobs
 from widgets import CompareLab, GavelLab, HadarLab, HareLab, Lab, WhatIfLab
+from widgets.lab.formulation_page import formulations_of
 from widgets.lab.results import PAGES
 from widgets.parts.lazy_widgets import lazy
 from widgets.work.many import ManyWork
@@ -41,6 +42,7 @@ def test_a_lab_opens_and_resets_with_the_scheduler_that_is_named(work: Waiter) -
     assert lab.scheduler == "hadar", "what was opened since is opened as it says itself"
     assert HadarLab(scenario, "las").scheduler == "las"
     assert HadarLab("hadar_example", scheduler="hadare").scheduler == "hadare"
+    assert formulations_of("hadar") and not formulations_of("hadare"), "it decides by none of its room's"
     with pytest.raises(InputError, match="nothing"):
         HadarLab(scenario, "nothing")
 

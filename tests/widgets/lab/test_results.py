@@ -114,6 +114,10 @@ def test_the_table_has_first_the_columns_that_matter(work: Waiter) -> None:
     assert ">Finish<" in table.text.value and not any(f">{head}<" in table.text.value for head in ("Steps", "Weight"))
     table.all.value = True
     assert all(f">{column}<" in table.text.value for column in ("Finish", "Steps", "Weight", "Model"))
+    assert "wb-note" not in table.text.value, "of a whole table nothing is to be said"
+    lab._results._gantt.view.picked = {"job": "game"}
+    assert table.text.value.startswith("<p class='wb-note'>only game</p>")
+    lab._results._gantt.view.picked = {}
     table.which.value, table.all.value = "events", False
     assert table.all.layout.display == "none", "it has few"
     first, *rest = workbench.preset("hare_example").jobs
