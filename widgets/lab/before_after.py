@@ -17,7 +17,7 @@ from widgets.parts.button import button
 from widgets.parts.html_table import html_table
 from workbench.analysis import metrics
 from workbench.analysis.metrics import Summary
-from workbench.analysis.metrics.declared import MARK, clearly_best, metric
+from workbench.analysis.metrics.declared import MARK, all_best, metric
 from workbench.analysis.what_if.words import amount, change_of
 from workbench.base.errors import counted
 from workbench.base.labels import unit_beside
@@ -255,8 +255,7 @@ def _marked(table: pd.DataFrame, names: Sequence[str], was: Summary, now: Summar
     """The table of these measures with the clearly better of both values marked."""
     texts = [[str(text) for text in row] for row in table[[table.columns[1], THIS]].to_numpy(object)]
     for name, row in zip(metrics.table(now, names)["metric"], texts, strict=True):
-        best = clearly_best(name, (was[name], now[name]), row)
-        if best is not None:
+        for best in all_best(name, (was[name], now[name]), row):
             row[best] += f" {MARK}"
     return table.assign(**dict(zip(table.columns[1:3], zip(*texts, strict=True), strict=True)))
 

@@ -457,12 +457,6 @@ MARK = "★"
 """Stands beside the best."""
 
 
-def clearly_best(name: str, values: Sequence[float], texts: Sequence[str]) -> int | None:
-    """Which of the values of a metric is the best; None where `all_best` has none, or several."""
-    found = all_best(name, values, texts)
-    return found[0] if len(found) == 1 else None
-
-
 def all_best(name: str, values: Sequence[float], texts: Sequence[str]) -> list[int]:
     """Which of the values of a metric read as the best of them does; none where neither way is better, a value is
     unknown, or all read the same. texts: the values as people read them."""
