@@ -17,7 +17,7 @@ from workbench.analysis.comparison import PAIRED, Comparison, ComparisonCase, be
 from workbench.analysis.metrics import MAIN
 from workbench.analysis.metrics.cards import words_of_pairs
 from workbench.analysis.metrics.confidence import chance, holm
-from workbench.analysis.what_if.words import change_of
+from workbench.analysis.metrics.summary import change_of
 from workbench.base.errors import InputError, ScenarioError
 from workbench.scheduling.decision import InvalidDecision
 from workbench.scheduling.knob import Knob

@@ -19,10 +19,9 @@ from workbench.analysis.metrics import metric, warned
 from workbench.analysis.metrics.cards import pair_as_read
 from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.declared import MAIN, MARK
-from workbench.analysis.metrics.summary import shown, with_known
-from workbench.analysis.what_if.words import amount
+from workbench.analysis.metrics.summary import amount, with_known
 from workbench.base.errors import counted
-from workbench.base.labels import listed, unit_beside, with_unit
+from workbench.base.labels import listed, unit_beside
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
@@ -219,7 +218,7 @@ def _cell(value: float, beside: str, best: bool, name: str, scale: _Scale) -> st
         return f"<td class='wb-right-aligned wb-note wb-missing-value'>{metric(name).missing}</td>"
     text = scale.text(value)
     beside = f"<div class='wb-note'>{beside}</div>" if beside else ""
-    full = html.escape(with_unit(*shown(value, metric(name).unit)), quote=True)
+    full = html.escape(amount(value, metric(name).unit), quote=True)
     if best:
         mark = f"<b>{text}</b> <span aria-label='best'>{MARK}</span>{beside}"
         return f"<td class='wb-right-aligned wb-best' title='{full}'>{mark}</td>"

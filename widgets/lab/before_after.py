@@ -18,7 +18,7 @@ from widgets.parts.html_table import html_table
 from workbench.analysis import metrics
 from workbench.analysis.metrics import Summary
 from workbench.analysis.metrics.declared import MARK, all_best, metric
-from workbench.analysis.what_if.words import amount, change_of
+from workbench.analysis.metrics.summary import amount, change_of
 from workbench.base.errors import counted
 from workbench.base.labels import unit_beside
 from workbench.base.rounding import short_number

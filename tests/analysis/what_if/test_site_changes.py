@@ -13,12 +13,13 @@ import workbench
 from workbench.analysis import metrics
 from workbench.analysis.calibration.note import notes_under
 from workbench.analysis.metrics.paired import paired
+from workbench.analysis.metrics.summary import amount
 from workbench.analysis.run_report import run_report
 from workbench.analysis.what_if import Configuration, DensityTo, LoadTo, NodesBy, SeveralChanges, parse_change, pictures
 from workbench.analysis.what_if.ask import ask, usual_demand
 from workbench.analysis.what_if.report import wait_tables, what_if_report
 from workbench.analysis.what_if.site_changes import LIMITS, SET, chosen, date_of
-from workbench.analysis.what_if.words import OF_CALIBRATION, amount, surprising, waited
+from workbench.analysis.what_if.words import OF_CALIBRATION, surprising, waited
 from workbench.base.errors import InputError, ScenarioError
 from workbench.baselines.mechanisms.slurm.limits import all_limits
 from workbench.baselines.mechanisms.slurm.site import read_site

@@ -11,9 +11,10 @@ import pytest
 
 import workbench
 from tests.analysis.what_if.logs import of_hours
+from workbench.analysis.metrics.summary import change_of
 from workbench.analysis.what_if import NodesBy, ask, concluded, what_if
 from workbench.analysis.what_if.tables import each_difference, sooner_and_later
-from workbench.analysis.what_if.words import change_of, usd_per_hour, verdict
+from workbench.analysis.what_if.words import usd_per_hour, verdict
 from workbench.base.errors import InputError, ScenarioError, Words, WorkbenchError
 from workbench.base.units import format_duration
 from workbench.session.many_runs import RunRequest, do

@@ -22,7 +22,7 @@ from widgets.work.workplace import Message
 from workbench.analysis.charts.theme import time_unit
 from workbench.analysis.explanation import explain
 from workbench.analysis.metrics.declared import MAIN
-from workbench.analysis.what_if.words import amount
+from workbench.analysis.metrics.summary import amount
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.session.many_runs import RunRequest, attempt

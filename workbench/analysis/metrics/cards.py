@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.metrics.confidence import ratio_as_read
 from workbench.analysis.metrics.declared import MAIN, metric
-from workbench.analysis.metrics.summary import Summary, summary, table, with_known
+from workbench.analysis.metrics.summary import Summary, change_of, summary, table, with_known
 from workbench.base.card import card
 from workbench.base.errors import counted
 from workbench.base.labels import listed
@@ -67,19 +67,14 @@ def comparison_page(
 def pair_as_read(row: Mapping[Any, Any]) -> tuple[str, ...]:
     """A row of `Comparison.paired_as_read`: the mean ratio, or the difference where a seed of the first one has 0, and
     the ends of its interval, none where seeds are alike. Empty of one seed, and where neither ever has any."""
-    from workbench.analysis.what_if.words import change_of
-
-    kinds = ("difference", "low", "high") if math.isnan(row["ratio"]) else ("ratio", "ratio_low", "ratio_high")
+    by_ratio = not math.isnan(row["ratio"])
+    kinds = ("ratio", "ratio_low", "ratio_high") if by_ratio else ("difference", "low", "high")
     middle, low, high = (float(row[kind]) for kind in kinds)
-    if row["seeds"] == 1 or math.isnan(middle) or (kinds[0] == "difference" and middle == 0.0 and not low < high):
+    if row["seeds"] == 1 or math.isnan(middle) or (middle == 0.0 and not (by_ratio or low < high)):
         return ()
     unit = found if (found := metric(str(row["measure"])).unit) in ("s", "share") else ""
-    told = (
-        tuple(change_of(each, unit) for each in (middle, low, high))
-        if kinds[0] == "difference"
-        else ratio_as_read(middle, low, high)
-    )
-    return told[:1] if math.isnan(low) or len({*told}) == 1 else told
+    told = ratio_as_read(middle, low, high) if by_ratio else [change_of(each, unit) for each in (middle, low, high)]
+    return (told[0],) if math.isnan(low) or len({*told}) == 1 else tuple(told)
 
 
 def words_of_pairs(pairs: pd.DataFrame, label: str) -> dict[str, str]:

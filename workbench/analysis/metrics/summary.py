@@ -27,7 +27,7 @@ from workbench.analysis.metrics.warnings import warnings_of
 from workbench.base.arrays import BoolArray, FloatArray
 from workbench.base.card import card
 from workbench.base.errors import InputError, UnknownNameError, counted, one_of
-from workbench.base.labels import unit_beside
+from workbench.base.labels import unit_beside, with_unit
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.simulation.intervals import Intervals, is_refused, over_s, union
@@ -304,3 +304,18 @@ def shown(value: float, unit: str) -> tuple[str, str]:
     if unit == "USD":
         return f"{value:,.2f}", "USD"
     return short_number(value), "" if unit == "1" else unit
+
+
+def amount(value: float, unit: str) -> str:
+    """A value of a measure as people read it, with its unit."""
+    return with_unit(*shown(value, unit))
+
+
+def change_of(value: float, unit: str) -> str:
+    """A difference with its sign; of shares in percentage points."""
+    if math.isnan(value):
+        return ""
+    points = 100.0 * abs(value)  # one digit where two decimals would be 0
+    parts = short_number(points, 1) if 0 < points < 0.005 else f"{points:.2f}"
+    said = f"{parts} points" if unit == "share" else amount(abs(value), unit)
+    return said if value == 0 else f"{'+' if value > 0 else '−'}{said}"

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from workbench.analysis.what_if.words import amount
+from workbench.analysis.metrics.summary import amount
 from workbench.base.errors import NOTHING, InputError, told_of_arguments
 from workbench.base.rounding import short_number
 from workbench.scenario.cluster import Cluster

@@ -6,8 +6,9 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from workbench.analysis.charts import Drawing, before_after, job_changes
+from workbench.analysis.metrics.summary import amount, change_of
 from workbench.analysis.what_if.tables import each_difference
-from workbench.analysis.what_if.words import amount, change_of, interval
+from workbench.analysis.what_if.words import interval
 
 if TYPE_CHECKING:
     from workbench.analysis.what_if.ask import WhatIf

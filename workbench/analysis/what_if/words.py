@@ -12,14 +12,13 @@ import pandas as pd
 from workbench.analysis.bootstrap import left_out
 from workbench.analysis.calibration.calibrate import Trust
 from workbench.analysis.calibration.note import trust
-from workbench.analysis.metrics.summary import shown
+from workbench.analysis.metrics.summary import amount, change_of
 from workbench.analysis.metrics.two_runs import SAME_S, completions_of, gains
 from workbench.analysis.what_if.change import Configuration
 from workbench.analysis.what_if.site_changes import date_of
 from workbench.analysis.what_if.tables import Difference, Waits, each_difference, sooner_and_later
 from workbench.base.errors import counted
-from workbench.base.labels import listed, unit_beside, with_unit
-from workbench.base.rounding import short_number
+from workbench.base.labels import listed, unit_beside
 from workbench.base.units import clock
 from workbench.baselines.mechanisms.slurm.site import COUNT_LIMITS, TRES_LIMITS
 from workbench.baselines.slurm import ITS_TYPES, Slurm
@@ -70,21 +69,6 @@ MOST_USERS, MOST_REASONS, MOST_PARTITIONS = 12, 4, 3
 SHORTER, RISE = 0.01, 0.1
 """From which part of a time less capacity does not shorten it, and from which share the GPUs lost do not explain a rise
 of utilisation (ours)."""
-
-
-def amount(value: float, unit: str) -> str:
-    """A value of a measure as people read it, with its unit."""
-    return with_unit(*shown(value, unit))
-
-
-def change_of(value: float, unit: str) -> str:
-    """A difference with its sign; of shares in percentage points."""
-    if math.isnan(value):
-        return ""
-    points = 100.0 * abs(value)  # one digit where two decimals would be 0
-    parts = short_number(points, 1) if 0 < points < 0.005 else f"{points:.2f}"
-    said = f"{parts} points" if unit == "share" else amount(abs(value), unit)
-    return said if value == 0 else f"{'+' if value > 0 else '−'}{said}"
 
 
 def interval(low: float, high: float, unit: str) -> str:
