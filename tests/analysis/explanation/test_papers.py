@@ -129,6 +129,7 @@ def test_hadare_copies_of_the_first_job_are_on_both_nodes() -> None:
     assert "2 copies (ids 2, 4): 1,800 training steps on a-0 (payoff " in other.reason
     worth = run.signals[(run.signals["decision"] == 0) & (run.signals["signal"] == "payoff")].set_index("job")["value"]
     assert other.binding.endswith(f"the largest payoff: its 2 copies, together {worth['one']:.3g}, were among these")
+    assert f"; its own was {worth['two']:.3g} when the last of these was given out" in found.reason
     single = workbench.simulate(scenario(TWO, nodes=2), "hadare", forks=1)
     assert workbench.explain(single, "one", 0.0).binding.endswith(
         "the largest payoff: its copy, 0.943, was among these"

@@ -91,6 +91,12 @@ def test_the_rest_of_the_nodes_makes_jobs_end_sooner() -> None:
     np.testing.assert_array_equal([*chosen.payoff.values()], [1.0, 1.0, np.nan])
 
 
+def test_who_is_outbid_keeps_its_payoff_of_when_there_was_a_node_for_it() -> None:
+    """Job 1 runs on node 0 alone, which job 0 takes first, and then node 1."""
+    chosen = choose(round_of([[4, 2], [1, 0]], [10_000, 10_000]), Part(URGENCY["remaining"]))
+    assert chosen.payoff == {(0, 0): 0.04, (0, 1): 0.02} and chosen.bid.tolist() == [0.02, 0.01]
+
+
 def test_prices_rise_as_gpus_of_a_type_are_given_out() -> None:
     round_ = round_of([[2.0, 1.0], [2.0, 1.0]], [1000, 1000], gpus=4)
     payoff = hadar(round_)
