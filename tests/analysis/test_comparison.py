@@ -15,7 +15,7 @@ from workbench.analysis import bootstrap
 from workbench.analysis.bootstrap import other_jobs
 from workbench.analysis.comparison import PAIRED, Comparison, ComparisonCase, best_of, list_cases
 from workbench.analysis.metrics import MAIN
-from workbench.analysis.metrics.cards import words_of_pairs
+from workbench.analysis.metrics.cards import pair_as_read, words_of_pairs
 from workbench.analysis.metrics.confidence import chance, holm
 from workbench.analysis.metrics.summary import change_of
 from workbench.base.errors import InputError, ScenarioError
@@ -216,6 +216,8 @@ def test_none_is_marked_where_mean_and_ratios_say_the_opposite() -> None:
     pair = found.paired_as_read("b").iloc[0]
     assert means["mean_jct_s"].idxmin() == "a" and pair.ratio_low > 1 and not pair.unsure
     assert not _clearly_best(found, means, [_scale("mean_jct_s")]).any(axis=None)
+    assert pair_as_read({**pair, "seeds": 1}) == ()
+    assert pair_as_read({**pair, "ratio": 2.0, "ratio_low": 1.999, "ratio_high": 2.001}) == ("2.00",), "all read alike"
     rows = found.measures[found.measures["scheduler"] == "a"].assign(scheduler="c")
     case = ComparisonCase("c", "fifo", {}, 0)
     three = replace(found, cases=(*cases, case), measures=pd.concat([found.measures, rows]))

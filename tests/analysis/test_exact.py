@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -62,6 +63,8 @@ def test_hare_beside_hare_sched() -> None:
     assert found.best == pytest.approx(4.0) and found.own == pytest.approx(4.0, abs=0.01)
     assert found.sense == "min" and found.gap == pytest.approx(0.0, abs=0.01)
     assert set(found.schedule["job"]) == {"j0", "j1"} and "gpu" in found.schedule
+    off = replace(found, own=4.0031416, gap=0.0031416 / 4.0).sentence
+    assert off.endswith("hare comes to 4.00314 s x weight, 0.00314 s x weight (0.08 %) more.")
 
 
 def test_chronus_beside_its_lease_programme() -> None:

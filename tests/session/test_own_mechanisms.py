@@ -126,6 +126,7 @@ def test_a_new_model_runs_and_keeps_what_the_shipped_ones_keep(mechanism: str) -
     chain = workbench.chain(run, "n-0/0", 100.0)
     assert [link.step for link in chain.links] == ["rows", *STEPS[mechanism]]
     assert chain.rows and chain.job
+    assert mechanism != "leases" or "its lease is to start at 8 min 20 s" in set(run.reasons["text"])
 
 
 def test_an_own_scheduler_called_as_a_mechanism_is_not_explained_by_it() -> None:

@@ -55,6 +55,7 @@ def test_gavel_between_equal_priorities_what_is_owed_decides_and_is_said() -> No
     run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
     told = workbench.explain(run, "game", 2340.0).binding
     assert told.endswith("(by 30 min translation was owed nothing and game had 6 min more than its share)")
+    assert "∞" not in workbench.explain(run, "vision", 1440.0).text(), "nothing is told of what is not there"
 
 
 def test_gavel_the_shares_before_a_job_came_are_not_its_own() -> None:
@@ -62,6 +63,7 @@ def test_gavel_the_shares_before_a_job_came_are_not_its_own() -> None:
     early, asked = workbench.explain(run, "two", 200.0), workbench.explain(run, "two", 360.0)
     assert "no share of time yet: the shares in force, of 0 s, are from before it came" in early.reason
     assert early.binding.startswith("the scheduler has not been asked since it came")
+    assert [*early.shown_competitors()["Job"]] == ["one"], "without a number of its own there is none to compare"
     assert "Its shares: 0.5 of its time on v100." in asked.reason
 
 
@@ -220,6 +222,7 @@ def test_chronus_a_refusal_a_later_lease_and_what_is_left_for_best_effort(chronu
     assert urgent.state == "running" and "the plan has this lease for it" in urgent.binding
     waits = workbench.explain(chronus, "calm", 1500.0)
     assert waits.binding.startswith("the plan meets its deadline with later leases")
+    assert "guaranteed: the plan has its next lease in 15 min." in waits.reason
     assert facts(waits)["deadline worth 100, in"] == 7500.0
     spare = workbench.explain(chronus, "spare", 1500.0)
     assert spare.binding.startswith("the GPUs that SLO leases leave are too few")

@@ -79,6 +79,7 @@ def test_chronus_a_lease_for_which_no_node_holds_the_gang_together_is_lost(arriv
     assert found.binding == "no nodes hold its gang consolidated (placement)" and found.next_start_s == begin_s + 1200.0
     later = workbench.explain(run, "c", begin_s + 300.0)
     assert code(run, "c", begin_s + 300.0) == "lease_later" and later.binding.startswith("its SLO lease is lost")
+    assert f": its SLO lease is lost: it is planned again at {begin_s / 60 + 20:g} min." in later.reason
 
 
 def test_chronus_submission_control_holds_back_who_is_profiled_at_once_without_it() -> None:

@@ -95,6 +95,10 @@ def test_with_overlap_a_round_carries_out_what_was_planned_a_round_ago():
     switched = [runs(run, "b")[0][0] if runs(run, "b") else None for run in (plain, overlapped)]
     assert None not in switched
     assert switched[1] == switched[0] + 300.0
+    assert overlapped.reasons["text"].tolist()[:2] == [
+        "until 5 min, when the next plan is carried out, all goes on as before",
+        "a plan that is carried out at 10 min has GPUs for it",
+    ]
 
 
 def test_out_of_time_the_last_round_goes_on_and_the_decision_says_so(monkeypatch):
