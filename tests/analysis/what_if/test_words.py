@@ -18,7 +18,7 @@ import workbench
 from tests.analysis.what_if.test_site_changes import after, site
 from widgets import WhatIfLab
 from widgets.what_if_lab.trace import TraceChoice
-from workbench.analysis.calibration.waits import eligible_in, held_s
+from workbench.analysis.calibration.waits import eligible_in, held_s, simulated_waits
 from workbench.analysis.charts import before_after, job_changes
 from workbench.analysis.charts.export import to_svg
 from workbench.analysis.run_report import run_report
@@ -120,6 +120,8 @@ def test_a_wait_behind_a_throttle_begins_when_the_run_lets_the_task() -> None:
     never = [{"name": "qos odd", "attributes": {"kind": "qos", "name": "odd", "MaxWall": "soon"}}]
     fifo = workbench.simulate(site(jobs=jobs, entities=never), "fifo")
     assert held_s(fifo)["p3"] == 100, "fifo reads no site"
+    recorded = pd.DataFrame({"job": [f"p{i}" for i in range(4)], "eligible_s": [100.0 * i for i in range(4)]})
+    assert simulated_waits(fifo, read_site(today.scenario), recorded) == [0, 0, 0, 260]
     by = wait_table([fifo], [[fifo]], ["none"], 0.95).set_index(["by", "name"])["before_total_s"]
     assert by["partition", "p"] == 260, "p3 alone; p1 and p2, which began before they were eligible, wait 0 s"
     asks = {name: replace(ask, array_most=2) for name, ask in read_site(today.scenario).asks.items()}
