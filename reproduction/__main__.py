@@ -176,8 +176,8 @@ def _gap(args: argparse.Namespace) -> int:
 
 
 def _table(args: argparse.Namespace) -> int:
-    results, wanted_names = KeptResults(args.out), chosen(tuple(args.names))
-    found = [row for row in rows(results) if row["id"] in wanted_names]
+    results = KeptResults(args.out)
+    found = rows(results, *args.names)
     if args.json:
         sys.stdout.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
         return 0

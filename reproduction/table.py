@@ -14,7 +14,7 @@ from reproduction.causes import COLUMNS as GAP_COLUMNS
 from reproduction.causes import GAPS, NOT_PARTED, UNEXPLAINED, as_claimed, said, seeds_of
 from reproduction.exhibits import NEAR, Exhibit, Finding, findings, verdict
 from reproduction.figure import as_html
-from reproduction.registry import exhibits, reproductions, sizes_of
+from reproduction.registry import chosen, exhibits, reproductions, sizes_of
 from reproduction.results import KeptResults
 from reproduction.runner import FEWEST, MOST, wanted
 from workbench.analysis.metrics.confidence import LEVEL, chance, holm
@@ -35,10 +35,10 @@ SCALES = (BUILT_IN[::-1], ("authors_half", AUTHORS, "authors_twice", "authors_th
 """Sizes with the same data, the smallest first."""
 
 
-def rows(results: KeptResults | None = None, paper: str = "") -> list[dict[str, Any]]:
+def rows(results: KeptResults | None = None, *names: str) -> list[dict[str, Any]]:
     """One row for each exhibit, as JSON has it: paper, what we get on the authors' data and on built-in data, verdict.
 
-    paper: only the exhibits of this one.
+    names: of exhibits or papers, by default all; raises InputError for one that there is not.
 
     The verdict is that on the authors' data, else of built-in data at the largest size, of which there are `FEWEST`
     seeds; where no data has so many, of the authors', else of the largest size. interval: of the first claim there,
@@ -48,7 +48,7 @@ def rows(results: KeptResults | None = None, paper: str = "") -> list[dict[str, 
     becomes of a claim's measure there.
     """
     kept = results or KeptResults()
-    return [_row(name, exhibit, kept) for name, exhibit in exhibits().items() if paper in ("", name.split(".")[0])]
+    return [_row(name, exhibits()[name], kept) for name in chosen(names)]
 
 
 def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
