@@ -19,6 +19,7 @@ ROUNDS = 30
 """ours: rounds of a job at most (the default of `most_rounds`); the figure `7.3 reasons` has other numbers."""
 TESTBED_JOBS = 24
 """ours: the paper does not say how many jobs its testbed had."""
+EARLIEST = "Hare by earliest finish (ours), as line 12 prints it beside that in Figs. 12, 16, 17"
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,3 @@ def testbed_scale(size: HareSize) -> str:
     """Of section 7.2."""
     jobs = f"{size.testbed_jobs} jobs (the paper does not say how many)"
     return f"{jobs} on 15 GPUs, as in the paper; {EARLIEST}"
-
-
-EARLIEST = "Hare by earliest finish (ours), as line 12 prints it beside that in Figs. 12, 16, 17"
