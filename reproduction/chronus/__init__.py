@@ -22,8 +22,8 @@ in the authors' end-to-end runs; with profiles charged the JCTs, and wDMR in fir
 
 
 def _beside_days(size: ChronusSize) -> str:
-    judged = "wDMR is judged with run times known, with profiles charged in chronus.first_days"
-    return f"{drawn_scale(size)}; {judged}; on the authors' jobs that and chronus.best_effort"
+    judged = "wDMR is judged with run times known; with profiles charged, on the authors' jobs, in chronus.first_days"
+    return f"{drawn_scale(size)}; {judged}; best effort on them in chronus.best_effort"
 
 
 def _instead_of_h(size: ChronusSize) -> str:

@@ -227,9 +227,8 @@ def test_what_is_unknown_in_a_seed_leaves_a_claim_open_but_where_there_is_no_suc
     assert outcomes == ["open", "open", "open", "holds"]
     absent = {name: [each.measure for each in exhibit.claims if each.absent] for name, exhibit in known().items()}
     for name in filter(absent.get, absent):
-        assert all(measure.startswith("JCT of best effort, ") for measure in absent[name]), (
-            name
-        )  # of ten jobs none may be
+        # of ten jobs none may be
+        assert all(measure.startswith("JCT of best effort, ") for measure in absent[name]), name
         of = KeptResults().read(name).query("measure.str.startswith('JCT of best effort, ')")
         points = of.assign(point=of["measure"].str.rpartition(", ")[0], unknown=of["ours"].isna())
         assert (points.groupby(["size", "seed", "point"])["unknown"].nunique() == 1).all(), name  # whoever schedules
