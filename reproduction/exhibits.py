@@ -37,6 +37,8 @@ NEAR = 0.1
 FAR = 10.0
 """ours: beyond so many times as far from 1 as the paper's number a ratio is not what that says."""
 POINTS = ("%", "points")
+AUTHORS = "authors"
+"""How the name of a size with the authors' data begins."""
 OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 _Outcome = Literal["holds", "direction", "open", "fails"]
@@ -88,7 +90,7 @@ class Claim(NamedTuple):
 
 
 NOBODY = "no scheduler is asked"
-SMALLEST = "the smallest instance that breaks it, found by search"
+SEARCHED = "the smallest instance that breaks it, found by search"
 PRINTED = (Claim("*"),)
 """Every number that the paper prints."""
 
@@ -175,7 +177,7 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
         for other, times in claim.taken(measure).items():
             made = made - times * (known[other].set_index("seed")["ours"] if other in known else math.nan)
         unknown = bool(made.isna().any())
-        if exhibit.spans and str(rows["size"].iloc[0]).startswith("authors"):
+        if exhibit.spans and str(rows["size"].iloc[0]).startswith(AUTHORS):
             made = made.groupby(made.index % exhibit.spans).mean()
         ours = made.dropna().tolist()
         mean, half = mean_interval(ours) if ours else (math.nan, math.nan)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from reproduction.exhibits import findings
+from reproduction.exhibits import AUTHORS, findings
 from reproduction.registry import SMALLEST, exhibits, sizes_of
 from reproduction.results import KeptResults, commit
 from workbench.base.processes import Processes
@@ -87,8 +87,8 @@ def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list
 
 def kept_beside(name: str, size: str, results: KeptResults) -> bool:
     """Whether another size with the same data has an exhibit's verdict and this one, which takes hours, has nothing."""
-    least, authors = FEWEST if exhibits()[name].seeded else 1, size.startswith("authors")
-    others = [each for each in sizes_of(name) if each not in (size, SMALLEST) and each.startswith("authors") == authors]
+    least, authors = FEWEST if exhibits()[name].seeded else 1, size.startswith(AUTHORS)
+    others = [each for each in sizes_of(name) if each not in (size, SMALLEST) and each.startswith(AUTHORS) == authors]
     return (
         size not in QUICK
         and not results.seeds(name, size)

@@ -12,9 +12,9 @@ import pandas as pd
 
 from reproduction.causes import COLUMNS as GAP_COLUMNS
 from reproduction.causes import GAPS, NOT_PARTED, UNEXPLAINED, as_claimed, said, seeds_of
-from reproduction.exhibits import NEAR, Exhibit, Finding, findings, verdict
+from reproduction.exhibits import AUTHORS, NEAR, Exhibit, Finding, findings, verdict
 from reproduction.figure import as_html
-from reproduction.registry import chosen, exhibits, reproductions, sizes_of
+from reproduction.registry import SMALLEST, chosen, exhibits, reproductions, sizes_of
 from reproduction.results import KeptResults
 from reproduction.runner import FEWEST, MOST, wanted
 from workbench.analysis.metrics.confidence import LEVEL, chance, holm
@@ -22,7 +22,6 @@ from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 
-AUTHORS, TINY = "authors", "tiny"
 ALIKE = "deterministic"
 """The seeds of a result that is the same for all of them, as that of a trace is."""
 UNLIKE = ("partly", "contradicted", "undecided")
@@ -54,7 +53,7 @@ def rows(results: KeptResults | None = None, *names: str) -> list[dict[str, Any]
 def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
     table = results.read(name)
     seeds = table.groupby("size")["seed"].nunique()
-    there = {size: _at(name, exhibit, results, size) for size in sizes_of(name) if size in seeds and size != TINY}
+    there = {size: _at(name, exhibit, results, size) for size in sizes_of(name) if size in seeds and size != SMALLEST}
     known = [size for size in BUILT_IN if size in there]
     enough = [size for size in there if not exhibit.seeded or seeds[size] >= FEWEST]
     authors = there.pop(AUTHORS, None) if AUTHORS in enough or not known else None

@@ -9,7 +9,7 @@ from reproduction.chronus.lines import KNOWN, OTHERS, PAPERS_THEMIS
 from reproduction.chronus.profiler import figure_6a, figure_6b, figure_6c, figure_6d
 from reproduction.chronus.selector import figure_7a, figure_7b, figure_7c, figure_7d
 from reproduction.chronus.settings import DRAWN, HELIOS, SIZES, SLICES, ChronusSize, drawn_scale, paper_scale
-from reproduction.exhibits import NOBODY, SMALLEST, Claim, Exhibit
+from reproduction.exhibits import NOBODY, SEARCHED, Claim, Exhibit
 
 TERRIBLY = 2.0
 """ours: the paper's word without a number (§5.2), as at least twice."""
@@ -232,7 +232,7 @@ EXHIBITS = (
         guarantee,
         (Claim("guaranteed jobs that are late", "<=", 0),),
         seeded=False,
-        scale=lambda size: SMALLEST,
+        scale=lambda size: SEARCHED,
     ),
 )
 CAUSES = (first_days, reasons)

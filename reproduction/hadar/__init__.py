@@ -1,6 +1,6 @@
 """Hadar's and HadarE's evaluation (sections IV and VI)."""
 
-from reproduction.exhibits import PRINTED, SMALLEST, Claim, Exhibit
+from reproduction.exhibits import PRINTED, SEARCHED, Claim, Exhibit
 from reproduction.hadar.information import information
 from reproduction.hadar.physical import figure_8, figure_9, figure_10
 from reproduction.hadar.quality import table_4
@@ -140,7 +140,7 @@ EXHIBITS = (
         theorem2,
         (Claim("OPT / P over 2 alpha", "<=", 1),),
         seeded=False,
-        scale=lambda size: SMALLEST,
+        scale=lambda size: SEARCHED,
     ),
 )
 CAUSES = (table_4,)

@@ -1,6 +1,6 @@
 """Hare's evaluation (sections 2.2 and 7)."""
 
-from reproduction.exhibits import PRINTED, SMALLEST, Claim, Exhibit
+from reproduction.exhibits import PRINTED, SEARCHED, Claim, Exhibit
 from reproduction.hare.changes import figure_4, reasons
 from reproduction.hare.lemma_2 import lemma_2
 from reproduction.hare.settings import SIZES, HareSize, simulated_scale, testbed_scale
@@ -151,7 +151,7 @@ EXHIBITS = (
         lemma_2,
         (Claim("largest left side of (10)*", "<=", 1),),
         seeded=False,
-        scale=lambda size: SMALLEST,
+        scale=lambda size: SEARCHED,
     ),
 )
 CAUSES = (figure_5, figure_6, reasons)
