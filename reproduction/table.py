@@ -185,10 +185,10 @@ class Evidence:
 
     @property
     def table(self) -> pd.DataFrame:
-        """A line for each claim: exhibit, data, measure, unit, claim, ours, low, high, seeds, outcome, verdict."""
+        """For each claim: exhibit, data, measure, unit, claim, ours, low, high, outcome, seeds or spans, verdict."""
         lines = [
             (row["id"], shown["settings"], *(claim[key] for key in Finding._fields if key not in ("paper", "seeds")),
-             shown["seeds"], shown["verdict"])
+             shown["seeds"] if isinstance(shown["seeds"], str) else claim["seeds"], shown["verdict"])
             for row in self.rows
             for shown in (row["authors_data"], row["built_in_data"])
             if shown

@@ -407,6 +407,8 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
                 assert shown["command"].startswith(f"python -m reproduction run {row['id']} --size "), row["id"]
     for paper in reproductions():
         page = table.Evidence(paper.name)
+        spans = page.table.query("exhibit == 'chronus.first_days'")["seeds"]
+        assert set(spans) == ({3} if paper.name == "chronus" else set())  # not the draws of each
         assert len(page.rows) == len(paper.exhibits) and set(page.table["verdict"]) <= {
             "reproduced",
             "partly",
