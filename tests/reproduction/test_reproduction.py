@@ -469,11 +469,14 @@ def test_what_another_size_has_is_not_computed_unasked_where_it_takes_hours(
     for seed, beside in ((0, False), (1, False), (2, True)):
         kept.add("chronus.fig6d", every[every["seed"] == seed])
         assert runner.kept_beside("chronus.fig6d", "authors_half", kept) == beside
-    kept.add("chronus.fig6d", every.assign(size="full"))
+    kept.add("chronus.fig6d", every.assign(size="tiny"))
+    assert not runner.kept_beside("chronus.fig6d", "full", kept)  # beside other data, and tiny is no evidence
+    for size in ("full", "authors_half"):
+        kept.add("chronus.fig6d", every.assign(size=size))
     for size in ("authors", "full", "small", "tiny"):  # what is there, and what takes seconds to minutes
         assert not runner.kept_beside("chronus.fig6d", size, kept)
     monkeypatch.setattr("reproduction.__main__.run", lambda *of: None)
-    for size, told in (("authors_half", True), ("tiny", False)):
+    for size, told in (("authors_twice", True), ("tiny", False)):
         assert main(["run", "--size", size, "--out", str(tmp_path)]) == 0
         assert ("Left out: 1 exhibit that another size" in capsys.readouterr().err) == told
 
