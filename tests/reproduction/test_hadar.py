@@ -104,6 +104,8 @@ def test_a_gain_is_the_mean_over_the_mixes(figures: dict[str, PaperFigure]) -> N
     ratio = np.mean([bars[mix, "Hadar"] / bars[mix, "HadarE"] for mix in TINY.mixes])
     of_both = "TTD, Hadar / HadarE, AWS, mean over mixes"
     assert figures["Fig. 9"].ours(of_both) == pytest.approx(ratio)
+    printed = figures["Fig. 9"].table.set_index("measure")["paper"].filter(like="AWS, mean over mixes").dropna()
+    assert printed.tolist() == [1.17, 1.79, 1.5] and printed.index[1].startswith("TTD, Gavel / HadarE")  # I, VI-C
     for ours, outcome in ((2.0, "holds"), (1.45, "fails")):  # "by more than 50 %"
         found = findings(exhibits()["hadar.fig9"], figures["Fig. 9"].table.assign(seed=0, size="full", ours=ours))
         assert {each.outcome for each in found if each.measure == of_both} == {outcome}
