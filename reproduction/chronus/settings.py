@@ -7,7 +7,6 @@ and kinds of jobs are drawn as in section 4.1, on all of them.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -68,7 +67,7 @@ TRACES = {trace.name: trace for trace in (HELIOS, PHILLY)}
 DAY = 24 * HOUR
 SLICE_DAYS, EVERY_DAYS = 1.0, 4.0
 """ours: of the authors' file each seed gets jobs of one day, four days after those of the one before."""
-SLICES = round(DAYS / math.gcd(round(DAYS), round(EVERY_DAYS)))
+SLICES = len({seed * EVERY_DAYS % DAYS for seed in range(round(DAYS))})
 """Days that there are of these; the seeds of a day draw other jobs of it."""
 HOSTILE = {2: 3, 4: 3, 8: 7, 16: 12}
 """ours: sizes that are hostile to consolidation (section 3.4), of a job that has the friendly one."""
