@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.gavel import SIZES, sweep
+from reproduction.gavel import SIZES, batch, sweep
 from reproduction.gavel.settings import continuous, gpus_of
 from reproduction.gavel.sweep import distribution, gain, gains, highest, points, single
 from reproduction.line import Line
@@ -80,6 +80,7 @@ def test_rates_are_those_of_the_papers_cluster_scaled_by_gpus() -> None:
     found = continuous("v100=3x4,p100=3x4,k80=3x4", 2000, 3.0, 0)
     last_h = max(job.arrival_s for job in found.jobs) / 3600
     assert 2000 / last_h == pytest.approx(1.0, rel=0.1)
+    assert len(batch._batch(SIZES["small"], 360, 0).jobs) == 40  # on 12 GPUs of 108
 
 
 def test_a_trace_is_long_enough_for_its_window() -> None:
