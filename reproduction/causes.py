@@ -564,7 +564,7 @@ def _against(claim: Claim | None, paper: float, lines: pd.DataFrame) -> pd.DataF
     ends, end = list(COLUMNS[2:]), float(lines["from_all"].iloc[WITH_ALL])
     said, aim, rest, left = _left(claim, claim.value if claim and math.isnan(paper) else paper, end)
     made = lines.assign(cause=[*lines["cause"].iloc[: WITH_ALL + 1], said, rest])
-    made.loc[made.index[WITH_ALL + 1 :], ends] = [[aim, aim], [round(left, DIGITS)] * 2]
+    made.loc[made.index[WITH_ALL + 1 :], ends] = [[aim, aim], [left, left]]
     return made
 
 

@@ -276,6 +276,8 @@ def test_a_claim_on_a_difference_is_parted_as_its_measures_are(monkeypatch: pyte
         "paper, > 0": 0.0,
         "unexplained, more than": 0.0,
     }
+    few = gap("p.x").assign(known=lambda lines: (lines["measure"] == "m").astype(int))
+    assert set(causes.as_claimed("p.x", few)["measure"]) == {"m", "n"}  # of other seeds they are not one from another
     for claims, said, left in (  # of what is kept as "paper, > 3"
         ((), "paper", math.nan),
         ((Claim("m", "<", 3.5),), "paper, < 3.5", -0.5),
