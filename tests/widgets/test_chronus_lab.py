@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,8 @@ def test_clusters_and_admission_are_there_for_runs_that_have_some(lab: Lab) -> N
     assert {"Leases", "Rewards", "Clusters"} < set(titles(lab))
     open_admission(lab, next(job.name for job in lab.scenario.jobs if job.rewards))
     assert lab._results.admission.box.layout.display is None
+    told = re.fullmatch("<p><b>(.*?)</b>(.*?)</p>.*", lab._results.admission._verdict.value)
+    assert told and told[1] not in told[2], "the verdict stands once, bold"
     solve(lab, scheduler="srtf")
     assert {"Leases", "Rewards"} < set(titles(lab)) and "Clusters" not in titles(lab)
     assert lab._results.admission.box.layout.display == "none"

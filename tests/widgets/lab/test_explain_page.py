@@ -313,6 +313,10 @@ def test_what_is_being_tried_has_its_place_from_the_start(work: Waiter, monkeypa
     late.pop()()
     assert re.search(">Decisive</span>:</b> .*>epigraph</abbr>.vision. .no job falls", page._reasons.told.value)
     assert page._reasons.told.value.count("'wb-decisive'") == before.count("'wb-decisive'") == 1
+    monkeypatch.setattr(reasons, "decisive_row", lambda *_: None)
+    page._job.value = "vision"
+    late.pop()()
+    assert ">Decisive</span>:</b> none to show." in page._reasons.told.value
 
 
 def test_a_time_that_cannot_be_asks_nothing(work: Waiter) -> None:

@@ -174,6 +174,7 @@ def test_the_formulation_page_is_filled_when_looked_at() -> None:
         await until(lambda: not lab._formulation.stale)
         assert "The ratio of total throughput to total cost" in lab._formulation._statement.value
         assert "def throughput_to_cost(m)" in lab._formulation._rest.value
+        assert "\u201cGavel: " in lab._formulation._states.value, "what decides has its title"
         lab.set("las")
         lab._results.open("Model")
         assert "no optimisation problem is stated" in lab._formulation._statement.value
