@@ -192,6 +192,7 @@ def test_rewards_are_made_strict_and_soft_and_schedulers_keep_their_own_knobs() 
     assert [each.label for each in variants_of("refresh_s", "600, none", fair)] == ["10 min", "not set"], (
         "none is no unit"
     )
+    assert variants_of("refresh_s", "not set", fair)[0].label == "not set", "as a field shows it"
     assert [each.label for each in variants_of("type_order", "v100 k80", fair)] == ["v100 k80"], "nor is no text"
     for what, text in ((REWARDS, "harsh"), (SCHEDULER, "nobody")):
         with pytest.raises(InputError):
