@@ -12,8 +12,10 @@ import pytest
 from pytest import approx
 
 from reproduction import PaperFigure, hare
+from reproduction.exhibits import findings
 from reproduction.hare import changes, schemes, settings, simulated, switches, testbed
 from reproduction.hare.settings import FigurePoint
+from reproduction.registry import exhibits
 from workbench.papers.hare.algorithms.switching import TABLE_3
 from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.presets import preset
@@ -167,6 +169,20 @@ def test_the_share_of_jobs_is_read_when_hare_has_done_as_many_as_in_the_paper(fi
 def test_at_every_point_hare_is_ahead_of_the_papers_four(figures: dict[str, PaperFigure]) -> None:
     measure = "weighted JCT, best of the others / Hare, least over all points and seeds"
     assert all(figures[f"Fig. {number}"].ours(measure) > 1 for number in range(14, 20))
+
+
+def test_sched_allox_is_compared_with_the_others_and_each_scheme_with_itself_on_more_gpus(
+    figures: dict[str, PaperFigure],
+) -> None:
+    fourteen = figures["Fig. 14"]
+    few, many = ([schemes.at_point(FigurePoint(gpus=n).at(TINY), seed) for seed in TINY.seeds] for n in TINY.gpus)
+    over = [found["SRTF"] / found["Sched_Allox"] for found in (*few, *many)]
+    assert fourteen.ours("weighted JCT, SRTF / Sched_Allox, mean over numbers of GPUs") == approx(np.mean(over))
+    less = [high["SRTF"] / low["SRTF"] for low, high in zip(few, many, strict=True)]
+    assert fourteen.ours("weighted JCT, SRTF, 16 GPUs / 8") == approx(np.mean(less))
+    claimed = [each.measure for each in findings(exhibits()["hare.fig14"], fourteen.table.assign(seed=0, size="full"))]
+    assert sum("/ Sched_Allox, mean" in each for each in claimed) == 3  # 7.3: "significantly faster than others"
+    assert sum("16 GPUs / 8" in each for each in claimed) == 5  # "of all schemes"
 
 
 def test_as_printed_speed_does_not_matter_where_all_gpus_are_alike(figures: dict[str, PaperFigure]) -> None:
