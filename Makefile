@@ -27,9 +27,9 @@ test-long: setup ## what takes minutes: fuzz, kill -9, full sizes, every propert
 bench: setup ## measure the budgets of this machine (BENCH_ARGS=)
 	@.venv/bin/python -m benchmarks $(BENCH_ARGS)
 
-reproduce: setup ## the papers' evaluations, on built-in and on the authors' data: what no other size with the same data has in reproduction/results yet, hours; goes on where it was stopped, two at a time (REPRODUCE_ARGS="gavel.fig8")
-	@.venv/bin/python -m reproduction run --size full $(REPRODUCE_ARGS)
+reproduce: setup ## the papers' evaluations, on the authors' data and on built-in data: what has no verdict in reproduction/results yet, hours; goes on where it was stopped, two at a time (REPRODUCE_ARGS="gavel.fig8")
 	@.venv/bin/python -m reproduction run --size authors $(REPRODUCE_ARGS)
+	@.venv/bin/python -m reproduction run --size full $(REPRODUCE_ARGS)
 
 picture: setup ## make README's moving picture again, of a test's screenshots
 	@WORKBENCH_SHOTS=build/shots .venv/bin/python -m pytest -q -n 0 tests/widgets/test_one_thing_browser.py

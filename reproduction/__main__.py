@@ -17,7 +17,7 @@ from reproduction.causes import GAPS, as_claimed, gap, said, seeds_of
 from reproduction.exhibits import findings, verdict
 from reproduction.registry import chosen, exhibits, size_name
 from reproduction.results import FOLDER, KeptResults, commit
-from reproduction.runner import MOST, Cell, compute, cpu_s, kept_beside, kept_cells, otherwise, run, wanted
+from reproduction.runner import MOST, Cell, compute, cpu_s, decides_none, kept_cells, otherwise, run, wanted
 from reproduction.table import counts, rows, told_outcomes, told_seeds
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.cli.output import aligned, say, short
@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         "names",
         nargs="*",
         metavar="EXHIBIT",
-        help="gavel.fig8, or a paper: gavel; default: all; above small those that no other size with the same data has",
+        help="gavel.fig8, or a paper: gavel; default: all; above small those whose verdict is not another size's",
     )
     run_it.add_argument(
         "--size",
@@ -78,7 +78,7 @@ def _run(args: argparse.Namespace) -> int:
         if not least <= getattr(args, name) <= most:
             raise InputError(name, getattr(args, name), f"a whole number from {least} to {most}")
     names, size, results = chosen(tuple(args.names)), size_name(args.size), KeptResults(args.out)
-    beside = [name for name in names if not args.names and kept_beside(name, size, results)]
+    beside = [name for name in names if not args.names and decides_none(name, size, results)]
     names = tuple(name for name in names if name not in beside)
 
     def left() -> str:
@@ -88,7 +88,7 @@ def _run(args: argparse.Namespace) -> int:
     def told(cell: Cell) -> None:
         say(f"{cell.name}, seed {cell.seed}: kept. {left()}")
 
-    others = f" Left out: {counted(len(beside), 'exhibit')} that another size with the same data has." if beside else ""
+    others = f" Left out: {counted(len(beside), 'exhibit')} whose verdict another size has." if beside else ""
     say(f"Size {size}. {left()}.{others}")
     run(names, size, results, args.workers, args.seeds, told)
     for name in names:
@@ -190,9 +190,8 @@ def _table(args: argparse.Namespace) -> int:
     ]  # fmt: skip
     sys.stdout.write(aligned(names, lines, left=len(names)) + f"\n{counts(found)}\n")
     for row in found if args.names else ():
-        shown = row["authors_data"] or row["built_in_data"]
         why = f"{row['reason'] or row['no_again']}\n"
-        sys.stdout.write(f"\n{row['paper']}\n{_shown(row['id'], shown['size'], results) if shown else why}")
+        sys.stdout.write(f"\n{row['paper']}\n{_shown(row['id'], row['size'], results) if row['size'] else why}")
     return 0
 
 

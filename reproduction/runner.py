@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from reproduction.exhibits import AUTHORS, findings
+from reproduction.exhibits import findings
 from reproduction.registry import SMALLEST, exhibits, sizes_of
 from reproduction.results import KeptResults, commit
 from workbench.base.processes import Processes
@@ -85,15 +85,25 @@ def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list
     return left[:1]
 
 
-def kept_beside(name: str, size: str, results: KeptResults) -> bool:
-    """Whether another size with the same data has an exhibit's verdict and this one, which takes hours, has nothing."""
-    least, authors = FEWEST if exhibits()[name].seeded else 1, size.startswith(AUTHORS)
-    others = [each for each in sizes_of(name) if each not in (size, SMALLEST) and each.startswith(AUTHORS) == authors]
-    return (
-        size not in QUICK
-        and not results.seeds(name, size)
-        and any(len(results.seeds(name, each)) >= least for each in others)
-    )
+def ranked(name: str, results: KeptResults) -> list[str]:
+    """Sizes at which an exhibit is kept, first the one that has its verdict: of those with all the seeds that are
+    wanted, else of those with `FEWEST`, the nearest to the paper, on the authors' data where they have one."""
+    least = FEWEST if exhibits()[name].seeded else 1
+    kept = [size for size in reversed(list(sizes_of(name))) if size != SMALLEST and results.seeds(name, size)]
+    few = {size: (bool(wanted(name, size, results)), len(results.seeds(name, size)) < least) for size in kept}
+    return sorted(kept, key=lambda size: few[size])
+
+
+def decides_none(name: str, size: str, results: KeptResults) -> bool:
+    """Whether nothing that is computed at a size would change an exhibit's verdict, or another that is finished has it
+    and this one, which takes hours, has nothing."""
+    first, *_ = (*ranked(name, results), SMALLEST)
+    sizes = list(sizes_of(name))
+    if size in (*QUICK, first) or first == SMALLEST or not exhibits()[name].has(size) or size not in sizes:
+        return False
+    if wanted(name, first, results):
+        return False
+    return sizes.index(size) < sizes.index(first) or not results.seeds(name, size)
 
 
 def kept_cells(name: str, results: KeptResults) -> list[Cell]:

@@ -14,9 +14,9 @@ from reproduction.causes import COLUMNS as GAP_COLUMNS
 from reproduction.causes import GAPS, NOT_PARTED, UNEXPLAINED, as_claimed, said, seeds_of
 from reproduction.exhibits import AUTHORS, NEAR, Exhibit, Finding, findings, verdict
 from reproduction.figure import as_html
-from reproduction.registry import SMALLEST, chosen, exhibits, reproductions, sizes_of
+from reproduction.registry import chosen, exhibits, reproductions, sizes_of
 from reproduction.results import KeptResults
-from reproduction.runner import FEWEST, MOST, wanted
+from reproduction.runner import MOST, ranked, wanted
 from workbench.analysis.metrics.confidence import LEVEL, chance, holm
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number
@@ -26,12 +26,9 @@ ALIKE = "deterministic"
 """The seeds of a result that is the same for all of them, as that of a trace is."""
 UNLIKE = ("partly", "contradicted", "undecided")
 """Verdicts whose causes are asked for."""
+NOTHING = "Nothing is kept"
 NOT_AGAIN = "No seed of some commit is computed again yet: python -m reproduction check"
 NOT_YET = "Its causes are not computed: python -m reproduction gap"
-BUILT_IN = ("full", "middle", "small")
-"""Sizes with built-in data, the largest first; tiny is for tests."""
-SCALES = (BUILT_IN[::-1], ("authors_half", AUTHORS, "authors_twice", "authors_thrice", "authors_whole"))
-"""Sizes with the same data, the smallest first."""
 
 
 def rows(results: KeptResults | None = None, *names: str) -> list[dict[str, Any]]:
@@ -39,9 +36,9 @@ def rows(results: KeptResults | None = None, *names: str) -> list[dict[str, Any]
 
     names: of exhibits or papers, by default all; raises InputError for one that there is not.
 
-    The verdict is that on the authors' data, else of built-in data at the largest size, of which there are `FEWEST`
-    seeds; where no data has so many, of the authors', else of the largest size. interval: of the first claim there,
-    null above or below where it has no end. outcomes: how many claims hold, have the direction, are open or fail. more:
+    The verdict is that at the first size of `ranked`, as are seeds, command, commit and interval, which is of the
+    first claim there, null above or below where it has no end; of each data the first of its sizes stands beside it.
+    outcomes: how many claims hold, have the direction, are open or fail. more:
     of a row whose intervals are wide and that has fewer than `MOST` seeds. machine_s: CPU seconds of its
     processes, some more beside other work than alone. other_scales: what is kept at sizes beside these; trends: what
     becomes of a claim's measure there.
@@ -51,16 +48,13 @@ def rows(results: KeptResults | None = None, *names: str) -> list[dict[str, Any]
 
 
 def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
-    table = results.read(name)
-    seeds = table.groupby("size")["seed"].nunique()
-    there = {size: _at(name, exhibit, results, size) for size in sizes_of(name) if size in seeds and size != SMALLEST}
-    known = [size for size in BUILT_IN if size in there]
-    enough = [size for size in there if not exhibit.seeded or seeds[size] >= FEWEST]
-    authors = there.pop(AUTHORS, None) if AUTHORS in enough or not known else None
-    built_in = there.pop(next((size for size in known if size in enough), known[0])) if known else None
-    shown: dict[str, Any] = authors or built_in or {"verdict": verdict(exhibit, ()), "no_again": "Nothing is kept"}
+    sizes = ranked(name, results)
+    there = {size: _at(name, exhibit, results, size) for size in sizes}
+    shown: dict[str, Any] = there[sizes[0]] if sizes else {"verdict": verdict(exhibit, ()), "no_again": NOTHING}
+    of = {authors: next((s for s in sizes if s.startswith(AUTHORS) == authors), "") for authors in (True, False)}
     gap = _gap(name, results, shown.get("claims", ()))
     names = (
+        "size",
         "verdict",
         "outcomes",
         "settings",
@@ -81,10 +75,10 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
         "reason": exhibit.reason,
         **{each: shown.get(each) for each in names},
         "seeds": shown.get("seeds") or (None if exhibit.seeded else exhibit.told(0)),
-        "authors_data": authors,
-        "built_in_data": built_in,
-        "other_scales": list(there.values()),
-        "trends": trends([each for each in (authors, built_in, *there.values()) if each]),
+        "authors_data": there.get(of[True]),
+        "built_in_data": there.get(of[False]),
+        "other_scales": [there[size] for size in sizes_of(name) if size in there and size not in of.values()],
+        "trends": trends([there[size] for size in sizes_of(name) if size in there]),
         "gap": gap,
         "no_gap": "" if gap or shown["verdict"] not in UNLIKE else NOT_PARTED.get(name, f"{NOT_YET} {name}"),
     }
@@ -235,14 +229,14 @@ def surely(claims: pd.DataFrame) -> pd.DataFrame:
 
 
 def trends(kept: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Of each measure of a claim, from the smallest to each larger size with the same data: where it goes.
+    """Of each measure of a claim, from the first size to each later one with the same data: where it goes.
 
     By the interval of the difference of the two means: it *holds* within `NEAR` of the larger one, else *grows* or
     *shrinks* where it is on one side of 0, else it is *open*, as it is where one of them has no interval.
     """
     of, found = {each["size"]: {claim["measure"]: claim for claim in each["claims"]} for each in kept}, []
-    for sizes in SCALES:
-        known = [size for size in sizes if size in of]
+    for authors in (False, True):
+        known = [size for size in of if size.startswith(AUTHORS) == authors]
         found += [
             {"measure": measure, "from": known[0], "to": size, "trend": _trend(of[known[0]][measure], claim)}
             for size in known[1:]
@@ -266,7 +260,7 @@ def _trend(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 def kept_sizes(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What is kept of a row at every size, those with the same data side by side, the smallest first."""
     of = {each["size"]: each for each in (*row["other_scales"], row["built_in_data"], row["authors_data"]) if each}
-    return [of[size] for sizes in SCALES for size in sizes if size in of]
+    return [of[size] for size in sizes_of(row["id"]) if size in of]
 
 
 def by_scale(row: Mapping[str, Any]) -> pd.DataFrame:

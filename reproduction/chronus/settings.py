@@ -147,9 +147,9 @@ SIZES = {
         ),
     )
 }
-SIZES["authors"] = replace(SIZES["full"], name="authors", clusters=(("P", 10, 120, 2.0),), public=True)
-SIZES["authors_half"] = replace(SIZES["authors"], name="authors_half", clusters=(("P", 5, 60, 2.0),), days_nodes=5)
-SIZES["authors_twice"] = replace(SIZES["authors"], name="authors_twice", clusters=(("P", 20, 240, 2.0),), days_nodes=20)
+for name, nodes in (("authors_half", 5), ("authors", 10), ("authors_twice", 20)):
+    clusters = (("P", nodes, 12 * nodes, 2.0),)
+    SIZES[name] = replace(SIZES["full"], name=name, clusters=clusters, public=True, days_nodes=nodes)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from reproduction.chronus.first_days import first_days
 from reproduction.chronus.lines import THEMIS
 from reproduction.exhibits import Claim, Exhibit, findings, judged, verdict
 from reproduction.information import worth
-from reproduction.registry import VARIABLE, reproductions, size_name
+from reproduction.registry import VARIABLE, reproductions, size_name, sizes_of
 from reproduction.registry import exhibits as known
 from reproduction.results import COLUMNS as KEPT
 from reproduction.results import FOLDER, KeptResults
@@ -167,7 +167,7 @@ def test_a_trend_is_told_by_the_interval_of_the_difference() -> None:
         (1.2, 0.25, 3, "open"),
         (1.2, 0.0, 1, "open"),
     ):
-        kept = [at("authors_whole", ours, half, seeds), at("small", 9.0, 0.0), at("authors_thrice", 9.0, 0.0), authors]
+        kept = [at("small", 9.0, 0.0), authors, at("authors_thrice", 9.0, 0.0), at("authors_whole", ours, half, seeds)]
         assert table.trends(kept) == [
             {"measure": "m", "from": "authors", "to": size, "trend": to}
             for size, to in (("authors_thrice", "grows"), ("authors_whole", trend))
@@ -455,30 +455,43 @@ def test_a_result_that_cannot_be_computed_hides_no_other(
     assert kept.notes()["name"].tolist() == ["hare.lemma2"]
 
 
-def test_a_row_of_few_seeds_has_their_verdict(tmp_path: Path) -> None:
-    kept = KeptResults(tmp_path)
-    kept.add("chronus.fig6d", KeptResults().read("chronus.fig6d").query("size == 'authors' and seed == 0"))
-    row = next(row for row in table.rows(kept, "chronus") if row["id"] == "chronus.fig6d")
-    assert row["authors_data"] and row["verdict"] == row["authors_data"]["verdict"] != "not run"
-
-
-def test_what_another_size_has_is_not_computed_unasked_where_it_takes_hours(
+def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_computed_unasked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept, every = KeptResults(tmp_path), KeptResults().read("chronus.fig6d").query("size == 'authors'")
-    for seed, beside in ((0, False), (1, False), (2, True)):
-        kept.add("chronus.fig6d", every[every["seed"] == seed])
-        assert runner.kept_beside("chronus.fig6d", "authors_half", kept) == beside
-    kept.add("chronus.fig6d", every.assign(size="tiny"))
-    assert not runner.kept_beside("chronus.fig6d", "full", kept)  # beside other data, and tiny is no evidence
-    for size in ("full", "authors_half"):
-        kept.add("chronus.fig6d", every.assign(size=size))
-    for size in ("authors", "full", "small", "tiny"):  # what is there, and what takes seconds to minutes
-        assert not runner.kept_beside("chronus.fig6d", size, kept)
+    """A size that has few is a trend until it has them all; what decides no row is asked for by its name only."""
+    name, kept = "gavel.fig8", KeptResults(tmp_path)
+    every = KeptResults().read(name).query("size == 'authors'")
+    first, few = every[every["seed"] == 0], every[every["seed"] < runner.FEWEST]
+    for size, of, shown in (
+        ("tiny", every, None),  # is no evidence
+        ("authors", first, "authors"),  # the only one
+        ("full", few, "full"),
+        ("authors_thrice", few, "authors_thrice"),  # of those that want more the nearest
+        ("middle", every, "middle"),
+    ):
+        kept.add(name, of.assign(size=size))
+        row, *_ = table.rows(kept, name)
+        assert row["size"] == shown, size
+        left_out = {each for each in sizes_of(name) if runner.decides_none(name, each, kept)}
+        assert left_out == ({"authors_whole"} if size == "middle" else set())
+    kept.add(name, every[every["seed"] > 0].assign(size="authors"))
+    row, *_ = table.rows(kept, name)
+    alike = ("size", "seeds", "interval", "command", "commit", "verdict", "scale", "settings", "outcomes")
+    assert row["size"] == "authors" and [row[each] for each in alike] == [row["authors_data"][each] for each in alike]
+    assert (row["built_in_data"]["size"], [each["size"] for each in row["other_scales"]]) == (
+        "middle",
+        ["full", "authors_thrice"],
+    )
+    assert {(each["from"], each["to"]) for each in row["trends"]} == {("middle", "full"), ("authors", "authors_thrice")}
+    left_out = {size for size in sizes_of(name) if runner.decides_none(name, size, kept)}
+    assert left_out == {"middle", "full", "authors_whole"}  # not what is begun nearer to the paper
     monkeypatch.setattr("reproduction.__main__.run", lambda *of: None)
-    for size, told in (("authors_twice", True), ("tiny", False)):
+    for size, told in (("full", True), ("authors_thrice", False), ("tiny", False)):
         assert main(["run", "--size", size, "--out", str(tmp_path)]) == 0
-        assert ("Left out: 1 exhibit that another size" in capsys.readouterr().err) == told
+        assert ("Left out: 1 exhibit whose verdict another size has." in capsys.readouterr().err) == told
+    kept.add(name, every[every["seed"] >= runner.FEWEST].assign(size="authors_thrice"))
+    row, *_ = table.rows(kept, name)
+    assert row["size"] == "authors_thrice" and runner.decides_none(name, "authors", kept)
 
 
 def test_an_exhibit_that_is_not_checked_is_said_not_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
