@@ -20,7 +20,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from operator import attrgetter
 
@@ -28,11 +29,10 @@ import numpy as np
 
 from workbench.base.arrays import BoolArray, IntArray
 from workbench.base.labels import listed
-from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.slurm.asks import JOB, Ask
 from workbench.baselines.mechanisms.slurm.free import FreeNow, RunningJob, bits
-from workbench.baselines.mechanisms.slurm.limits import Ledger
+from workbench.baselines.mechanisms.slurm.limits import Ledger, beyond
 from workbench.baselines.mechanisms.slurm.passes import IdleCycle, PassOutcome, SchedulingPass, in_order, reserved
 from workbench.baselines.mechanisms.slurm.priority import (
     Standing,
@@ -105,12 +105,7 @@ class SlurmMemory:
     elsewhere: int = 0
     turn: int = 0
 
-    def copy(self) -> SlurmMemory:
-        """The same, whose fields can be set anew."""
-        return SlurmMemory(*FIELDS(self))
 
-
-FIELDS = attrgetter(*(each.name for each in fields(SlurmMemory)))
 COMES = attrgetter("comes")
 PASSES = frozenset({"main", "full", "backfill"})
 CHANGED = frozenset({"fault", "repair"})
@@ -153,13 +148,23 @@ class Slurm(Scheduler):
         began = knobs["phase_s"] - site.settings["bf_interval"]
         free_now, ledger, fair = FreeNow.of_site(site), Ledger.of_site(site), fair_shares(site, usage)
         inside = {name: free_now.on(site.machines_of(name)) for name in {ask.partition for ask in site.asks.values()}}
-        known = site, free_now, free_now.copy(), ledger, inside, standing(site), usage, fair
-        return SlurmMemory(*known, backfill_s=began, ended=frozenset(site.beside))
+        return SlurmMemory(
+            site=site,
+            whole=free_now,
+            free_now=free_now.copy(),
+            ledger=ledger,
+            inside=inside,
+            stand=standing(site),
+            usage=usage,
+            fair=fair,
+            backfill_s=began,
+            ended=frozenset(site.beside),
+        )
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
-        now, memory, since_s = snapshot.now_s, memory.copy(), memory.last_s
+        now, memory, since_s = snapshot.now_s, copy(memory), memory.last_s
         if over := memory.site.before.intersection(snapshot.finished):
             memory.ended |= over
         turned = _turn(memory, now)
@@ -207,18 +212,20 @@ class Slurm(Scheduler):
         queue = in_order(site, memory.queue)
         free_now, ledger = memory.free_now.copy(), memory.ledger.copy()
         ledger.add_all_minutes(held, memory.calculated_s if site.by_priority else -math.inf)
-        known = (
-            now,
-            queue,
-            memory.able,
-            free_now,
-            held,
-            ledger,
-            reserved(site, free_now, now),
-            memory.idle,
-            memory.inside,
+        plan = PassOutcome()
+        found = SchedulingPass(
+            site=site,
+            now_s=now,
+            queue=queue,
+            able=memory.able,
+            free_now=free_now,
+            held=held,
+            ledger=ledger,
+            kept=reserved(site, free_now, now),
+            idle=memory.idle,
+            inside=memory.inside,
+            said=memory.last_reasons if told else None,
         )
-        found, plan = SchedulingPass(site, *known, memory.last_reasons if told else None), PassOutcome()
         if due["main"] or due["full"]:
             plan = found.main(len(queue) if due["full"] else int(site.settings["default_queue_depth"]))
         memory.idle = {name: idle for name, idle in memory.idle.items() if not idle.nodes & found.touched}
@@ -505,11 +512,8 @@ def _never(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) -> dict
         if lost:
             text = f"{listed(lost)}, after whose success it may start, had none"
             found[ask.name] = Reason("DependencyNeverSatisfied", text)
-        elif ask.too_long:
-            most = format_duration(ask.limit_s, parts=2)
-            found[ask.name] = Reason(
-                "PartitionTimeLimit", f"its limit is beyond {most}, partition {ask.partition}'s MaxTime"
-            )
+        elif ask.beyond:
+            found[ask.name] = beyond(ask, site.partitions[ask.partition])
         elif reason := memory.ledger.never(ask):
             found[ask.name] = reason
         elif not ask.reservation and not memory.fitting[ask.shape]:

@@ -206,20 +206,19 @@ def test_what_changes_nothing_and_what_a_user_has_in_several_accounts_is_told() 
     assert told("set user ada GrpTRES=gres/gpu=4", **held) == [both] and told("set user bob MaxJobs=1", **held) == []
     off = "that changes nothing: the knob limits is off."
     assert told("set qos normal MaxTRESPU=gres/gpu=1", {"limits": False}, **held) == [off]
-    assert (
-        told("set qos normal Priority=7")
-        == []
-        == told("set config PriorityMaxAge=5 and set config PriorityWeightAge=1")
-    )
+    for text in ("set qos normal Priority=7", "set config PriorityMaxAge=5 and set config PriorityWeightAge=1"):
+        assert told(text) == []
     assert told("set config PriorityMaxAge=5") == ["that changes nothing: PriorityWeightAge is 0."]
-    assert told("set config bf_interval=20", SchedulerType="sched/Builtin")[0].endswith(
-        "nothing: backfill does not run."
-    )
+    builtin = told("set config bf_interval=20", SchedulerType="sched/Builtin")
+    assert builtin == ["that changes nothing: backfill does not run."]
     alone = {"SchedulerParameters": "sched_interval=-1"}
     for name in ("default_queue_depth", "partition_job_depth", "batch_sched_delay"):
         assert told(f"set config {name}=5", **alone) == ["that changes nothing: the main scheduler does not run."]
-    with pytest.raises(InputError, match=r"neither backfill .* nor the main scheduler .* expected one of them to run"):
+    nobody = r"neither backfill .* nor the main scheduler .* expected one of them to run"
+    with pytest.raises(InputError, match=nobody):
         read_site(after("set config bf_interval=-1 and set config sched_interval=-1"))
+    with pytest.raises(InputError, match=nobody):
+        workbench.simulate(after("set config sched_interval=-1"), "slurm", backfill=False)
     first = "that changes nothing: by PriorityType (priority/basic) who came first is first."
     assert told("set config PriorityWeightQOS=9", PriorityType="priority/basic") == [first]
     named = [{"name": name, "attributes": each} for name, each in facts]
@@ -238,6 +237,14 @@ def test_each_limit_that_can_be_set_holds_and_no_other_can_be_set() -> None:
             text = f"set {of} {name}={'gres/gpu=4' if 'TRES' in name else '1'}"
             found = all_limits(read_site(after(text, known)))["p0"]
             assert [limit.as_set for limit, _ in found if limit.name == name] == [True], text
+            more = f"set {of} {name}={'gres/gpu=6' if 'TRES' in name else '2'}"
+            own = [{**e, "attributes": e["attributes"] | {name: text.rpartition(f"{name}=")[2]}} for e in every]
+            held = site(
+                entities=[mine if mine["name"].startswith(of) else e for e, mine in zip(every, own, strict=True)]
+            )
+            for low, then in ((known, True), (after(text, known), True), (held, False)):
+                found = all_limits(read_site(after(more, low)))["p0"]
+                assert [limit.as_set for limit, _ in found if limit.name == name] == [then], "raised: who ran may run"
     assert workbench.simulate(after("set user ada GrpJobs=1", known), "slurm").jobs["waited_s"].max() == 297
     for text, kind in (
         ("user ada MaxTRESPU=gres/gpu=4", "qos"),

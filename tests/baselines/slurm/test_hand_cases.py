@@ -82,9 +82,18 @@ def test_a_job_that_never_started_holds_others_back_until_it_is_cancelled() -> N
     run = workbench.simulate(site_of(jobs[0], job("over", 1, 60, 1, 660), entities=(short,)), "slurm")
     told = run.events[run.events["event"] == "verdict"]["reason"].tolist()
     assert told == ["its limit is beyond 10 min, partition p's MaxTime"]
-    free = {"kind": "qos", "name": "free", "Flags": "DenyOnLimit,PartitionTimeLimit"}
+    free = {"kind": "qos", "name": "free", "Flags": "DenyOnLimit,PartitionTimeLimit,PartitionMaxNodes"}
     may = starts(site_of(jobs[0], job("over", 1, 60, 1, 660, qos="free"), entities=(short, free)))
     assert may["over"] <= 5, "PartitionTimeLimit of its QOS"
+    few = {"kind": "partition", "name": "p", "MaxNodes": 1}
+    wide = beside("job-9", 8, end_s=200.0, nodes=2)
+    for nodes, (first_s, last_s) in ((few, (0, 5)), (few | {"MaxNodes": "UNLIMITED"}, (200, 210))):
+        assert first_s <= starts(site_of(*jobs, entities=(nodes, wide), count=2, gpus=4))["long"] <= last_s, nodes
+    for more, reasons in (({}, ["it asks for 2 nodes, 1 are partition p's MaxNodes"]), ({"qos": "free"}, [])):
+        run = workbench.simulate(
+            site_of(job("w", 1, 60, 4, 60, nodes=2, **more), entities=(few, free), count=2), "slurm"
+        )
+        assert run.events[run.events["event"] == "verdict"]["reason"].tolist() == reasons, "PartitionNodeLimit"
     alone = workbench.simulate(site_of(jobs[0], entities=(beside("job-9", 8),)), "slurm")
     assert len(alone.decisions) == 2, "nothing is looked for while only those wait that start never"
 
@@ -311,7 +320,7 @@ def test_a_job_that_ran_in_the_log_beyond_a_limit_is_not_held_to_it_but_to_what_
     qos = {"kind": "qos", "name": "normal", "MaxTRES": "gres/gpu=2"}
     ran = job("ran", 0, 60, 4, 60, start_s=0.0)
     assert starts(site_of(ran, entities=(qos,)))["ran"] == 0
-    assert math.isnan(starts(site_of(ran, entities=({**qos, "as_set": "MaxTRES"},)))["ran"])
+    assert math.isnan(starts(site_of(ran, entities=({**qos, "as_set": "MaxTRES gres/gpu"},)))["ran"])
     assert math.isnan(starts(site_of(job("new", 0, 60, 4, 60), entities=(qos,)))["new"])
 
 

@@ -297,8 +297,7 @@ def test_what_cannot_be_read_of_nodes_and_when_they_were_away_is_told_and_left_o
         "(event), QoS=ghost (partition small) and nodes=y7 (reservation s)",
         "odd events: 1 in the state FROBNICATED, in which no node is away, 1 without a time at which they end and 1 in "
         "the state IDLE, in which no node is away",
-        "the scheduler slurm does not go by: MaxNodes=few (partition small), Flags=Relative (qos normal) and Flags=ODD "
-        "(reservation s)",
+        "the scheduler slurm does not go by: Flags=Relative (qos normal) and Flags=ODD (reservation s)",
     ]
     assert "2 nodes without GPUs, CPUs or memory in any file: v1 and z9" in report.notes
     assert [(each.node, each.from_s) for each in scenario.core.faults.list] == [("a2", 60), ("a2", 180), ("a2", 300)]
@@ -310,14 +309,15 @@ def test_what_cannot_be_read_of_nodes_and_when_they_were_away_is_told_and_left_o
 
 def test_what_slurm_conf_says_of_all_its_nodes_and_partitions(tmp_path: Path) -> None:
     """DEFAULT is no name, what follows has what it says, later lines of it too; ALL is every node of all files.
-    A state UNKNOWN there is none, and who sleeps to save power is no node less."""
+    A state UNKNOWN there is none, of `scontrol show nodes -o` it is one; who sleeps to save power is there."""
     (tmp_path / "slurm.conf").write_text(
         "NodeName=DEFAULT CPUs=32 RealMemory=512000 Gres=gpu:a100:8 State=UNKNOWN\nNodeName=a[1-2]\n"
         "NodeName=DEFAULT CPUs=64\nNodeName=b1 Gres=gpu:v100:4 State=UNKNOWN\n"
         "PartitionName=DEFAULT MaxTime=60 State=UP\n"
         "PartitionName=big Nodes=ALL\nPartitionName=small Nodes=b1 MaxTime=30\n"
     )
-    (tmp_path / "more").write_text("NodeName=c1 Gres=gpu:v100:2 CPUs=8 RealMemory=1000 State=IDLE+CLOUD+POWERED_DOWN\n")
+    c1 = "NodeName=c1 Gres=gpu:v100:2 CPUs=8 RealMemory=1000 State=IDLE+CLOUD+POWERED_DOWN\n"
+    (tmp_path / "more").write_text(f"{c1}NodeName=d1 CPUAlloc=0 CPUTot=8 Gres=gpu:v100:2 State=UNKNOWN Weight=1\n")
     (tmp_path / "log").write_text(dump(Ran("1", 0, 0, 600)))
     scenario, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "slurm.conf", tmp_path / "more"])
     assert [
@@ -329,4 +329,5 @@ def test_what_slurm_conf_says_of_all_its_nodes_and_partitions(tmp_path: Path) ->
     ]
     partitions = read_site(scenario).partitions
     assert {name: each.longest_s for name, each in partitions.items()} == {"big": 3600, "small": 1800}
-    assert not [note for note in report.notes if "without GPUs" in note or "down or drained" in note]
+    assert not [note for note in report.notes if "without GPUs" in note]
+    assert "1 node down or drained, without a job in the log: left out" in report.notes

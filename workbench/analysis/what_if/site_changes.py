@@ -18,6 +18,7 @@ from workbench.analysis.what_if.change import Change, Configuration, as_seconds,
 from workbench.base.errors import InputError, counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
+from workbench.baselines.mechanisms.slurm.asks import says
 from workbench.baselines.mechanisms.slurm.site import (
     AS_SET,
     COUNT_LIMITS,
@@ -27,9 +28,7 @@ from workbench.baselines.mechanisms.slurm.site import (
     backfills,
     config_of,
     enforces,
-    partition_of,
     read_settings,
-    says,
     schedules,
 )
 from workbench.scenario.cluster import Node
@@ -37,8 +36,9 @@ from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Entity, Scenario
 from workbench.scenario.traces.slurm_site import texts
 from workbench.scenario.traces.slurm_text import hosts, resources
-from workbench.scenario.traces.slurm_values import readable, takes
+from workbench.scenario.traces.slurm_values import SPANS, readable, span_s, takes
 from workbench.scenario.traces.timed import ANY
+from workbench.scenario.traces.trace_file import number
 from workbench.session.registry import find_scheduler
 
 NODES = "gpu[01-04], h100-*, rack=r3 or partition=long"
@@ -51,7 +51,7 @@ OF_MAIN = ("default_queue_depth", "partition_job_depth", "batch_sched_delay")
 OF_GROUP, OF_ONE = ("GrpTRES", "GrpJobs", "GrpTRESRunMins"), ("MaxTRES", "MaxTRESPerNode", "MaxWall")
 SET = {
     "config": tuple(DEFAULTS),
-    "partition": ("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QoS", "Policy"),
+    "partition": ("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "MaxNodes", "QoS", "Policy"),
     "qos": ("Priority", "UsageFactor", *OF_GROUP, *OF_ONE, "MaxTRESPU", "MaxTRESPA", "MaxJobsPU", "MaxJobsPA"),
     "account": ("Share", *OF_GROUP),  # of one job, and MaxJobs, are its users' default, which `sacctmgr` prints of them
     "user": ("Share", *OF_GROUP, *OF_ONE, "MaxJobs"),
@@ -262,8 +262,8 @@ class SiteSettingTo(Change):
 
     def _with(self, entity: Entity, key: str) -> Entity:
         attributes = dict(entity.attributes)
-        was_set = str(attributes.pop(AS_SET, "")).split(",")
-        others = [name for name in was_set if name and name != key]
+        was_set = {name for name in str(attributes.pop(AS_SET, "")).split(",") if name}
+        others = {name for name in was_set if name.partition(" ")[0] != key}
         if self.name in OF_BACKFILL:
             names = [name for name in attributes if name.partition(" ")[0] == key]  # a long list is in several
             parts = [part for name in names for part in str(attributes.pop(name)).split(",")]
@@ -274,11 +274,10 @@ class SiteSettingTo(Change):
             attributes.pop(key, None)
         else:
             attributes[key] = _plain(self.value)
-            longer = (
-                key == "MaxTime" and partition_of(attributes).longest_s >= partition_of(entity.attributes).longest_s
-            )
-            others += [] if longer and key not in was_set else [key]  # who ran beyond the file's is not held to more
-        attributes |= {AS_SET: ",".join(others)} if others else {}
+            was, now = _caps(key, entity.attributes.get(key)), _caps(key, attributes[key])
+            less = {name for name, most in now.items() if most < was.get(name, math.inf)}
+            others |= less | (was_set & now.keys())  # who ran beyond the file's is not held to more
+        attributes |= {AS_SET: ",".join(sorted(others))} if others else {}
         return Entity.model_validate({**dict(entity), "attributes": attributes})
 
     @property
@@ -393,6 +392,16 @@ def _is(of: str, name: str) -> bool:
     """Whether an entity is meant."""
     user = of.startswith("user ") and " of " not in of
     return name == of or (of == "config" and name.startswith("config ")) or (user and name.startswith(f"{of} of "))
+
+
+def _caps(name: str, value: float | str | None) -> dict[str, float]:
+    """The numbers of a limit, of resources by name; none where it lets all."""
+    if name in TRES_LIMITS:
+        return {f"{name} {key}": most for key, most in resources(str(value or "")).items() if most is not None}
+    if value is None or name not in (*LIMITS, "MaxTime", "MaxNodes"):
+        return {}
+    most = span_s(value) if name in SPANS else number(str(value))
+    return {} if most is None else {name: most}
 
 
 def _plain(text: str) -> float | str:

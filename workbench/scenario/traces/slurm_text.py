@@ -246,7 +246,8 @@ def records(text: str) -> list[dict[str, str]]:
     """What `scontrol show nodes`, `partitions`, `reservations`, `topology` and slurm.conf have: keys in lower case.
 
     A record begins with its name; its further lines are indented. What stands before and between records is left. What
-    slurm.conf says of a name DEFAULT is of those of its kind that follow; its State=UNKNOWN says nothing.
+    slurm.conf says of a name DEFAULT is of those of its kind that follow; its State=UNKNOWN says nothing (that of
+    `scontrol show nodes -o`, which counts CPUs, does).
     """
     found: list[dict[str, str]] = []
     defaults: dict[str, dict[str, str]] = {}
@@ -261,8 +262,9 @@ def records(text: str) -> list[dict[str, str]]:
         if first in _STARTS and not line[0].isspace():
             going = pairs.get(first, "").upper() != "DEFAULT"
             if going:
-                said = (defaults.get(first, {}) | pairs).items()
-                found.append({key: value for key, value in said if (key, value) != ("state", "UNKNOWN")})
+                found.append(defaults.get(first, {}) | pairs)
+                if found[-1].get("state") == "UNKNOWN" and "cputot" not in found[-1]:
+                    del found[-1]["state"]
             else:
                 defaults.setdefault(first, {}).update(pairs)
         elif going and line[0].isspace():

@@ -65,7 +65,7 @@ IGNORED = {
         ),
         *("PrioritySiteFactorPlugin", "PriorityUsageResetPeriod", "SelectType", "SuspendProgram", "TopologyPlugin"),
     ),
-    "partition": ("ExclusiveUser", "LLN", "MaxCPUsPerNode", "MaxNodes", "OverSubscribe", "PreemptMode", "State"),
+    "partition": ("ExclusiveUser", "LLN", "MaxCPUsPerNode", "OverSubscribe", "PreemptMode", "State"),
     "qos": ("GrpTRESMins", "GrpWall", "LimitFactor", "MaxTRESMins", "Preempt", "UsageThres"),
     "account": ("GrpTRESMins", "GrpWall", "MaxTRESMins", "Partition"),
     "user": ("GrpTRESMins", "GrpWall", "MaxTRESMins", "Partition"),

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import Any
 
 from workbench.scenario.job import Job
 from workbench.scenario.traces.slurm_site import CPU
@@ -28,8 +29,8 @@ UNLIMITED_S = 365 * 86400.0
 @dataclass(frozen=True, slots=True)
 class Partition:
     """tier, factor: PriorityTier and PriorityJobFactor; longest_s: MaxTime; qos: whose limits hold in it; policy: by
-    what its jobs are in order, in place of priority (ours; `POLICIES`, empty: priority); longest_as_set: whether a
-    what-if set MaxTime, shorter than it was."""
+    what its jobs are in order, in place of priority (ours; `POLICIES`, empty: priority); most_nodes: MaxNodes; as_set:
+    which of MaxTime and MaxNodes a what-if set to less than it was."""
 
     name: str
     tier: float = 1.0
@@ -38,7 +39,8 @@ class Partition:
     default_s: float = math.inf
     qos: str = ""
     policy: str = ""
-    longest_as_set: bool = False
+    most_nodes: float = math.inf
+    as_set: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,8 @@ class Ask:
     all). even: each node counts for as many CPUs as it asks there (--ntasks-per-node). ran: whether the log saw it run;
     uses: usage of a second. number: when it was submitted, and the numbers in its name, by which equal priorities are
     in order. who: user and account; kind: its model, gang and the nodes it may have, which are a partition's; tier: the
-    partition's; comes: its place by arrival; too_long: whether its limit is beyond MaxTime, and it did not run all the
-    same; shape: all that tells when it can start, but how long it may take."""
+    partition's; comes: its place by arrival; beyond: which of its partition's MaxTime and MaxNodes it asks for more
+    than, unless it ran all the same (or empty); shape: all that tells when it can start, but how long it may take."""
 
     name: str
     user: str
@@ -78,28 +80,30 @@ class Ask:
     kind: tuple[str, str, str]
     tier: float
     comes: int
-    too_long: bool
+    beyond: str
 
 
 def ask_of(
     job: Job,
     partitions: Mapping[str, Partition],
     reservations: Set[str],
-    factors: Mapping[str, float],
+    qos: Mapping[str, Mapping[str, Any]],
     comes: int,
-    beyond: Set[str] = frozenset(),
 ) -> Ask:
-    """What one job asks for; a reservation that nothing is known of is none (ours). factors: UsageFactor of QOS;
-    comes: its place by arrival; beyond: QOS whose jobs may ask for more than MaxTime (PartitionTimeLimit)."""
+    """What one job asks for; a reservation that nothing is known of is none (ours). qos: the records of those there
+    are; comes: its place by arrival."""
     a = dict(job.attributes)
     reservation = str(a.get("reservation", ""))
     partition = str(a.get("partition", ""))
     known = partitions.get(partition, Partition(partition))
-    known = replace(known, longest_s=math.inf) if a.get("qos") in beyond else known
+    its = qos.get(str(a.get("qos", "")), {})
     nodes = int(a.get("nodes", 0.0))
     on_cpus = job.model == f"recorded on {CPU}"
     asked_s, ran = float(a.get("limit_s", known.default_s)), "start_s" in a
-    limit_s = min(asked_s, known.longest_s)
+    longest_s = math.inf if says(its, "Flags", "PartitionTimeLimit") else known.longest_s
+    limit_s = min(asked_s, longest_s)
+    most_nodes = math.inf if says(its, "Flags", "PartitionMaxNodes") else known.most_nodes
+    over = {"MaxTime": asked_s > longest_s, "MaxNodes": nodes > most_nodes}
     cpus, memory = (float(a.get(name, 0.0)) / max(nodes, 1) for name in ("cpus", "memory_mb"))
     gpus = 0 if on_cpus else job.gpus
     tres = {"gres/gpu": float(gpus), "cpu": cpus * max(nodes, 1), "mem": memory * max(nodes, 1)}
@@ -134,14 +138,19 @@ def ask_of(
         on_cpus=on_cpus,
         even="tasks_per_node" in a,
         ran=ran,
-        uses=tres["billing"] * factors.get(str(a.get("qos", "")), 1.0),
+        uses=tres["billing"] * float(its.get("UsageFactor", 1.0)),
         who=(job.user or "", str(a.get("account", ""))),
         shape=shape,
         kind=kind,
         tier=known.tier,
         comes=comes,
-        too_long=asked_s > known.longest_s and (known.longest_as_set or not ran),
+        beyond=next((name for name, is_over in over.items() if is_over and (name in known.as_set or not ran)), ""),
     )
+
+
+def says(record: Mapping[str, Any], name: str, word: str) -> bool:
+    """Whether a setting has a word, in any capitals, as Slurm takes them."""
+    return word.lower() in str(record.get(name, "")).lower()
 
 
 def _numbers(name: str) -> tuple[int, int]:

@@ -21,11 +21,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from workbench.baselines.mechanisms.slurm.asks import UNLIMITED_S, Ask
+from workbench.base.units import format_duration
+from workbench.baselines.mechanisms.slurm.asks import UNLIMITED_S, Ask, Partition
 from workbench.baselines.mechanisms.slurm.free import GpusByNode, RunningJob
 from workbench.baselines.mechanisms.slurm.site import Association, Caps, SlurmSite
 from workbench.scheduling.decision import Reason
@@ -175,13 +177,21 @@ class Ledger:
         for name, each in groups.items():
             for place in each.checked:
                 checking[place].add(name)
-        places = tuple(map(frozenset, checking))
-        return Ledger(group, groups, places, beyond, frozenset(minutes), site.types, [0.0] * len(at))
+        return Ledger(
+            group=group,
+            groups=groups,
+            checking=tuple(map(frozenset, checking)),
+            beyond=beyond,
+            minutes=frozenset(minutes),
+            types=site.types,
+            used=[0.0] * len(at),
+        )
 
     def copy(self) -> Ledger:
         """The same, to be changed apart."""
-        known = self.group, self.groups, self.checking, self.beyond, self.minutes, self.types
-        return Ledger(*known, self.used.copy(), self.held.copy())
+        found = copy(self)
+        found.used, found.held = self.used.copy(), self.held.copy()
+        return found
 
     def add(self, ask: Ask, gpus: GpusByNode, left_s: float) -> None:
         """Count a job that runs for at most so many seconds more, with these GPUs of each node."""
@@ -258,6 +268,14 @@ class Ledger:
         """Why a job may not start even alone."""
         checks = self.groups[self.group[ask.name]].checks
         return next((limit.reason(0.0, more) for _, more, most, limit in checks if more > most), None)
+
+
+def beyond(ask: Ask, partition: Partition) -> Reason:
+    """Why a job can never start that asks for more than its partition lets one have."""
+    whose = f"partition {ask.partition}'s {ask.beyond}"
+    if ask.beyond == "MaxNodes":
+        return Reason("PartitionNodeLimit", f"it asks for {ask.nodes} nodes, {partition.most_nodes:g} are {whose}")
+    return Reason("PartitionTimeLimit", f"its limit is beyond {format_duration(ask.limit_s, parts=2)}, {whose}")
 
 
 @lru_cache(maxsize=4096)
@@ -344,7 +362,9 @@ def _tres(limits: Caps, name: str, whose: str, code: str) -> Iterator[Limit]:
         said = code.format(NOUNS.get(resource, "GRES"))
         for form, instead in IRREGULAR:
             said = re.sub(form, instead, said)
-        yield Limit(f"{name} {resource} of {whose}", name, most, resource, whose, said, name in limits.as_set)
+        yield Limit(
+            f"{name} {resource} of {whose}", name, most, resource, whose, said, f"{name} {resource}" in limits.as_set
+        )
 
 
 def _jobs(limits: Caps, name: str, whose: str, code: str) -> Iterator[Limit]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from workbench.base.arrays import BoolArray, FloatArray
 from workbench.base.errors import InputError, Words
-from workbench.baselines.mechanisms.slurm.asks import JOB, Ask, Partition, ask_of, failed_of, wait_for_arrays
+from workbench.baselines.mechanisms.slurm.asks import JOB, Ask, Partition, ask_of, failed_of, says, wait_for_arrays
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.slurm_site import CPU
@@ -35,11 +35,11 @@ SETTINGS = (
     *("SchedulerType", "SelectTypeParameters"),
 )
 AS_SET = "as_set"
-"""Names of what a what-if has set in an entity."""
+"""Names of what a what-if has set in an entity, lower than it was; of resources each (`MaxTRES gres/gpu`)."""
 ENTITY = (
     *("kind", "name", "nodes", "cpus", "account", "parent", "user", "Share", "RawShares", "RawUsage", "Priority"),
     *("UsageFactor",),
-    *("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QoS", "State", "Policy", "Flags"),
+    *("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "MaxNodes", "QoS", "State", "Policy", "Flags"),
     *("Nodes", "start_s", "end_s", "known_s"),
     *TRES_LIMITS,
     *COUNT_LIMITS,
@@ -160,6 +160,12 @@ class SlurmSite:
     beside: Mapping[str, Sequence[str]]
     turns: Sequence[tuple[float, bool, str]]
 
+    def __post_init__(self) -> None:
+        if not (self.backfills or self.schedules):
+            off = "neither backfill (sched/builtin, bf_interval=-1, backfill=off) nor the main scheduler"
+            given = Words(f"{off} (sched_interval=-1)")
+            raise InputError("config: SchedulerParameters", given, "one of them to run: else no job starts")
+
     def machines_of(self, partition: str) -> Machines:
         """Those of a partition: none of one that is declared and has no nodes; all, where nothing says which."""
         if partition in self.inside:
@@ -208,13 +214,11 @@ def read_site(scenario: Scenario) -> SlurmSite:
     qos = {str(each["name"]): each for each in entries.get("qos", [])}
     reservations = tuple(_reservation(each) for each in entries.get("reservation", []))
     kept = {each.name for each in reservations}
-    beyond = {name for name, each in qos.items() if says(each, "Flags", "PartitionTimeLimit")}
-    factors = {name: float(each.get("UsageFactor", 1.0)) for name, each in qos.items()}
     beside = [_beside(each) for each in entries.get("beside", [])]
     found |= _several(found, (str(job.attributes.get("partition", "")) for job in beside))
     jobs = [*scenario.jobs, *beside]
     comes = {job.name: i for i, job in enumerate(sorted(jobs, key=lambda job: job.arrival_s))}
-    asks = {job.name: ask_of(job, found, kept, factors, comes[job.name], beyond) for job in jobs}
+    asks = {job.name: ask_of(job, found, kept, qos, comes[job.name]) for job in jobs}
     wait_for_arrays(asks)
     accounts = {str(each["account"]): _account(each) for each in entries.get("account", [])}
     users = {(str(each["user"]), str(each["account"])): _account(each) for each in entries.get("user", [])}
@@ -223,9 +227,6 @@ def read_site(scenario: Scenario) -> SlurmSite:
     counted = str(config.get("SelectTypeParameters", "CR_CORE_MEMORY")).upper()
     counts_cpus = any(unit in counted for unit in ("CPU", "CORE", "SOCKET"))
     free = (math.inf,) * len(machines)  # what jobs ask for is not taken from anybody
-    if not (backfills(config) or schedules(config)):
-        given = Words("neither backfill (sched/builtin or bf_interval=-1) nor the main scheduler (sched_interval=-1)")
-        raise InputError("config: SchedulerParameters", given, "one of them to run: else no job starts")
     rule = str(config.get("NodesChosen", ""))
     if rule and rule not in RULES:
         raise InputError(f"config {config['name']}: NodesChosen", rule, f"one of {', '.join(RULES)}")
@@ -442,11 +443,6 @@ def schedules(config: Mapping[str, Any]) -> bool:
     return _runs(config, "sched_interval")
 
 
-def says(record: Mapping[str, Any], name: str, word: str) -> bool:
-    """Whether a setting has a word, in any capitals, as Slurm takes them."""
-    return word.lower() in str(record.get(name, "")).lower()
-
-
 def _settings(config: Mapping[str, Any]) -> dict[str, float]:
     """All of DEFAULTS, as the site has them; raises InputError for a value that Slurm does not take (logs are converted
     without such)."""
@@ -484,18 +480,28 @@ def partition_of(record: Mapping[str, Any]) -> Partition:
     if policy and policy not in POLICIES:
         raise InputError(f"partition {record['name']}: Policy", policy, f"one of {', '.join(POLICIES)}")
     longest_s, default_s = longest or math.inf, default or longest or math.inf
-    as_set = "MaxTime" in str(record.get(AS_SET, "")).split(",")
-    return Partition(str(record["name"]), tier, factor, longest_s, default_s, qos, policy, as_set)
+    return Partition(
+        str(record["name"]),
+        tier=tier,
+        factor=factor,
+        longest_s=longest_s,
+        default_s=default_s,
+        qos=qos,
+        policy=policy,
+        most_nodes=most if isinstance(most := record.get("MaxNodes"), (int, float)) else math.inf,
+        as_set=_as_set(record),
+    )
 
 
 def _several(partitions: Mapping[str, Partition], lists: Iterable[str]) -> dict[str, Partition]:
     """The partitions of jobs that never started and may have several (`big,small`), each list as one: of the highest
-    tier, with the longest MaxTime (ours; Slurm has the job in the queue of each)."""
+    tier, with the largest MaxTime and MaxNodes (ours; Slurm has the job in the queue of each)."""
     found = dict[str, Partition]()
     for names in {text for text in lists if "," in text}:
         if its := [partitions[name] for name in names.split(",") if name in partitions]:
-            longest_s = max(each.longest_s for each in its)
-            found[names] = replace(max(its, key=lambda each: each.tier), name=names, longest_s=longest_s)
+            longest_s, nodes = max(each.longest_s for each in its), max(each.most_nodes for each in its)
+            first = max(its, key=lambda each: each.tier)
+            found[names] = replace(first, name=names, longest_s=longest_s, most_nodes=nodes)
     return found
 
 
@@ -513,7 +519,11 @@ def limits_of(record: Mapping[str, Any]) -> Caps:
         raise InputError(
             f"{record['kind']} {record['name']}: MaxWall", wall, "minutes, or [days-]hours:minutes:seconds"
         )
-    return Caps(tres, jobs, wall_s, frozenset(str(record.get(AS_SET, "")).split(",")))
+    return Caps(tres, jobs, wall_s, _as_set(record))
+
+
+def _as_set(record: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(str(record.get(AS_SET, "")).split(","))
 
 
 def _account(record: Mapping[str, Any]) -> Association:
