@@ -105,8 +105,7 @@ SIX_RIVALS = _baseline(
         )
     },
 )
-"""One cause, as the best of the six is one measure of them all, of which nothing is claimed; of the others each is of
-one baseline."""
+"""One cause, as each measure is of one baseline and of no other."""
 PAYOFF: Fields = {"mechanism: HadarE's payoff balanced (ours)": {"payoff": "balanced"}}
 NODES_RIVALS: Fields = {**PAYOFF, **_rivals(("Gavel's policy for the makespan", Line("Gavel", "gavel.makespan")))}
 HARE_LEAST = "weighted JCT, best of the others / Hare, least*"
@@ -174,21 +173,18 @@ def _many(*measures: str) -> Causes:
 DAYS: Fields = {"data: days of the authors' Philly file": {"public": True}}
 
 
-def _chronus(measures: tuple[str, ...], others: Fields | None = None, **base: Any) -> Causes:
-    """Of a figure of Chronus, drawn as Philly: the authors' file, and how fast jobs come."""
-    fields: Fields = {
-        **DAYS,
-        "setting: as many jobs a day as in Table 1": {"clusters": (("P", 10, 120, 1.0),)},
-        **(others or {}),
-    }
-    return Causes("full", {"seeds": range(2), "clusters": (("P", 10, 120, 2.0),), **base}, measures, fields)
+def _chronus(measures: tuple[str, ...], **base: Any) -> Causes:
+    """Of a figure of Chronus, drawn as Helios and as Philly: the authors' file of that, and how fast jobs come."""
+    clusters = (("H", 16, 120, 1.0), ("P", 10, 120, 1.0))
+    fields: Fields = {**DAYS, "setting: as many jobs a day as in Table 1": {"clusters": clusters}}
+    return Causes("full", {"seeds": range(2), **base}, measures, fields)
 
 
-def _drawn(measures: tuple[str, ...], others: Fields | None = None) -> Causes:
+def _drawn(measures: tuple[str, ...], others: Fields | None = None, **base: Any) -> Causes:
     """Of a figure of Chronus whose jobs no file of the authors has, drawn as Helios: how fast they come."""
     clusters = (("H", 16, 120, 1.0),)
     fields: Fields = {"setting: as many jobs a day as in Table 1": {"clusters": clusters}, **(others or {})}
-    return Causes("full", {"clusters": (("H", 16, 120, 8.0),)}, measures, fields)
+    return Causes("full", {"clusters": (("H", 16, 120, 8.0),), **base}, measures, fields)
 
 
 FIG_9: Fields = {
@@ -275,27 +271,14 @@ GAPS: Mapping[str, Causes] = {
         ("*dynamic / SRTF",),
         {"mechanism: four times the GPUs of the profiling cluster (ours)": {"profiler": (("profile_headroom", 4.0),)}},
     ),
-    "chronus.fig6d": _chronus(("wDMR, P_MIX2, noise 40 %",), noise=(0.0, 0.4)),
-    "chronus.fig7a": Causes(
-        "full",
-        {"seeds": range(2), "clusters": (("P", 10, 120, 2.0),), "lease_min": (5, 20, 60, 120)},
-        ("wDMR, leases of *",),
-        {**DAYS, **CODED},
-    ),
-    "chronus.fig7b": _chronus(("wDMR, objective", "wDMR, feasibility only", "wDMR, soft, *")),
+    "chronus.fig6d": _chronus(("wDMR, *_MIX2, noise *",), noise=(0.0, 0.4)),
+    "chronus.fig7a": _drawn(("wDMR, leases of *",), CODED, seeds=range(5), lease_min=(5, 20, 60, 120)),
+    "chronus.fig7b": _drawn(("wDMR, *objective", "wDMR, *feasibility only"), CODED, seeds=range(5)),
     "chronus.fig7c": _chronus(("wDMR of the unguaranteed*",)),
     "chronus.fig8b": _drawn(("JCT of best effort, *", "wDMR, *")),
-    "chronus.fig9ab": Causes(
-        "small",
-        {"seeds": range(3)},
-        ("JCT of best effort, *", "wDMR, best of the six - *, least over all points"),
-        FIG_9,
-    ),
-    "chronus.fig9cf": Causes(
-        "small",
-        {"seeds": range(3)},
-        ("JCT of best effort, *", "wDMR, best of the six - *, least over all points"),
-        FIG_9,
+    **dict.fromkeys(
+        ("chronus.fig9ab", "chronus.fig9cf"),
+        Causes("small", {"seeds": range(3)}, ("JCT of best effort, *", "wDMR, [HP]_*"), FIG_9),
     ),
     "hadar.fig4": _trace(
         "TTD, * / Hadar",
@@ -375,10 +358,10 @@ NO_BASELINE: Mapping[str, str] = {
     "gavel.fig11": "A static partition by weights has no second form",
     "gavel.fig14": ITSELF,
     "gavel.fig20": "Max-min fairness with one speed for all types, which cancels: the baseline has no second form",
-    **dict.fromkeys((f"chronus.fig{number}" for number in ("6a", "6b", "7a", "8b")), ITSELF),
+    **dict.fromkeys((f"chronus.fig{number}" for number in ("6a", "6b", "7a", "7b", "8b")), ITSELF),
     **dict.fromkeys(
-        (f"chronus.fig{number}" for number in ("6d", "7b", "7c")),
-        f"{ITSELF}. Beside the authors' days the setting changes nothing: their jobs come as the file has them",
+        ("chronus.fig6d", "chronus.fig7c"),
+        f"{ITSELF}. Of H there is no file; beside the authors' days of P the setting changes nothing",
     ),
     "chronus.fig6c": "SRTF with run times known is told all there is, and has no second form",
     **dict.fromkeys(("hadar.rounds", "hadar.length", "hadar.fig11", "hadar.fig12", "hare.fig18"), ITSELF),
@@ -393,8 +376,8 @@ NO_BASELINE: Mapping[str, str] = {
 }
 """Of each gap without a cause `baseline: ...` why."""
 ELSEWHERE = (
-    "Data and scale are not varied, as both change the clusters that the setting changes, and the authors have no file "
-    "of H: chronus.first_days has their days of P, on clusters of three sizes"
+    "Scale is not varied, as the setting changes the same clusters: the row has others; nor data, as there is no file "
+    "of H: chronus.first_days has days of P"
 )
 OTHER = "Of another declaration than today's: compute it anew in another folder (--out)"
 FEWER = "Of some measures it is of the seeds in which every line finishes with each of the causes"

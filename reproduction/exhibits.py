@@ -105,7 +105,8 @@ class Exhibit:
     each claim allows is then its interval; sizes: those that it is computed at, by default all of its paper; scale:
     of a size, against the paper's; belief: what schedulers are told of speeds, by default what its paper's BELIEF
     says; shares: another exhibit of the paper that is measured on the same runs; spans: of seeds on the authors' data
-    one after the other are of so many spans of it, which begin again then, 0: each is a draw of its own.
+    one after the other are of so many spans of it, which begin again then, 0: each is a draw of its own; beside:
+    whether what is kept with the authors' data, of a part or of another workload of the paper's, decides nothing.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Exhibit:
     belief: str = ""
     shares: str = ""
     spans: int = 0
+    beside: bool = False
 
     def has(self, size: str) -> bool:
         """Whether it is computed at a size of that name."""

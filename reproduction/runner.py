@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from reproduction.exhibits import findings
+from reproduction.exhibits import AUTHORS, findings
 from reproduction.registry import SMALLEST, exhibits, sizes_of
 from reproduction.results import KeptResults, commit
 from workbench.base.processes import Processes
@@ -87,11 +87,13 @@ def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list
 
 def ranked(name: str, results: KeptResults) -> list[str]:
     """Sizes at which an exhibit is kept, first the one that has its verdict: of those with all the seeds that are
-    wanted, else of those with `FEWEST`, the nearest to the paper, on the authors' data where they have one."""
+    wanted, else of those with `FEWEST`, the nearest to the paper, on the authors' data where they have one, but where
+    these stand `beside`."""
     least = FEWEST if exhibits()[name].seeded else 1
     kept = [size for size in reversed(list(sizes_of(name))) if size != SMALLEST and results.seeds(name, size)]
     few = {size: (bool(wanted(name, size, results)), len(results.seeds(name, size)) < least) for size in kept}
-    return sorted(kept, key=lambda size: few[size])
+    beside = exhibits()[name].beside
+    return sorted(kept, key=lambda size: (beside and size.startswith(AUTHORS), *few[size]))
 
 
 def decides_none(name: str, size: str, results: KeptResults) -> bool:

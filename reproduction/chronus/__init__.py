@@ -8,7 +8,7 @@ from reproduction.chronus.guarantee import guarantee
 from reproduction.chronus.lines import KNOWN, OTHERS, PAPERS_THEMIS
 from reproduction.chronus.profiler import figure_6a, figure_6b, figure_6c, figure_6d
 from reproduction.chronus.selector import figure_7a, figure_7b, figure_7c, figure_7d
-from reproduction.chronus.settings import DRAWN, HELIOS, SIZES, SLICES, ChronusSize, drawn_scale, paper_scale
+from reproduction.chronus.settings import DRAWN, SIZES, SLICES, ChronusSize, drawn_scale, first_scale
 from reproduction.exhibits import NOBODY, SEARCHED, Claim, Exhibit
 
 TERRIBLY = 2.0
@@ -24,12 +24,6 @@ in the authors' end-to-end runs; with profiles charged the JCTs, and wDMR in fir
 def _beside_days(size: ChronusSize) -> str:
     judged = "wDMR is judged with run times known; with profiles charged, on the authors' jobs, in chronus.first_days"
     return f"{drawn_scale(size)}; {judged}; best effort on them in chronus.best_effort"
-
-
-def _instead_of_h(size: ChronusSize) -> str:
-    """Of Figs. 7a and 7b: "We run the H_MIX2 workload" (5.2)."""
-    here = drawn_scale(size)
-    return here if HELIOS.name in size.traces else f"{here}; the paper's is H_MIX2, {paper_scale(HELIOS)}"
 
 
 OFF, ON = "wDMR, {} % hostile, without round-up", "wDMR, {} % hostile, with round-up"
@@ -73,14 +67,14 @@ EXHIBITS = (
             Claim("wDMR, * GPUs", ">=", 0, "wDMR, dynamic"),  # each fixed size by itself, as in BEST
         ),
         sizes=DRAWN,
-        scale=drawn_scale,
+        scale=first_scale,
     ),
     Exhibit(
         "fig6b",
         "Submission control cuts the longest profiling delay from 2,105 to 960 s",
         figure_6b,
         sizes=DRAWN,
-        scale=lambda size: f"{drawn_scale(size)}; users and their batches are ours",
+        scale=lambda size: f"{first_scale(size)}; users and their batches are ours",
     ),
     Exhibit(
         "fig6c",
@@ -88,7 +82,7 @@ EXHIBITS = (
         figure_6c,
         (Claim("*dynamic / SRTF", "<", 1.1, word="slightly higher"),),
         sizes=DRAWN,
-        scale=drawn_scale,
+        scale=first_scale,
     ),
     Exhibit(
         "fig6d",
@@ -100,14 +94,16 @@ EXHIBITS = (
         ),
         scale=drawn_scale,
         spans=SLICES,
+        beside=True,
     ),
     Exhibit(
         "fig7a",
         "SLO leases of 15 to 30 minutes have the lowest wDMR, those under 10 minutes and longer ones a higher one",
         figure_7a,
         tuple(Claim(f"wDMR, leases of {other} min", ">", 0, "wDMR, leases of 20 min") for other in (5, 60, 120)),
-        scale=_instead_of_h,
+        scale=first_scale,
         spans=SLICES,
+        beside=True,
     ),
     Exhibit(
         "fig7b",
@@ -125,8 +121,9 @@ EXHIBITS = (
                 {"wDMR, strict, objective": 1, "wDMR, soft, feasibility only": 1, "wDMR, soft, objective": -1},
             ),
         ),
-        scale=_instead_of_h,
+        scale=first_scale,
         spans=SLICES,
+        beside=True,
     ),
     Exhibit(
         "fig7c",
@@ -135,6 +132,7 @@ EXHIBITS = (
         (Claim("wDMR of the unguaranteed*", ">", 0.5, word="very high"),),
         scale=drawn_scale,
         spans=SLICES,
+        beside=True,
     ),
     Exhibit(
         "fig7d",
@@ -144,7 +142,7 @@ EXHIBITS = (
         seeded=False,
         timed="*",
         sizes=DRAWN,
-        scale=lambda size: f"{drawn_scale(size)}; and up to {size.scales[-1]} times as large, not what 14 days pile up",
+        scale=lambda size: f"{first_scale(size)}; and up to {size.scales[-1]} times as large, not what 14 days pile up",
     ),
     Exhibit(
         "fig8a",
@@ -155,7 +153,7 @@ EXHIBITS = (
             Claim(ON.format(30), "<", 0, {OFF.format(30): 1, ON.format(60): 1, OFF.format(60): -1}),
         ),
         sizes=DRAWN,
-        scale=drawn_scale,
+        scale=first_scale,
     ),
     Exhibit(
         "fig8b",
@@ -176,7 +174,7 @@ EXHIBITS = (
             ),
         ),
         sizes=DRAWN,
-        scale=drawn_scale,
+        scale=first_scale,
     ),
     Exhibit(
         "fig9ab",

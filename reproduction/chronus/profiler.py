@@ -153,7 +153,11 @@ def figure_6c(size: ChronusSize) -> PaperFigure:
 def figure_6d(size: ChronusSize) -> PaperFigure:
     """Gaussian errors of profiled run times."""
     every = {
-        (workload, noise): (at(size, workload=workload), PAPER.but(f"noise {noise:g}", runtime_noise=noise))
+        (f"{trace}_{workload.upper()}", noise): (
+            at(size, trace, workload=workload),
+            PAPER.but(f"noise {noise:g}", runtime_noise=noise),
+        )
+        for trace in size.traces
         for workload in ("slo", "mix2")
         for noise in size.noise
     }
@@ -162,10 +166,10 @@ def figure_6d(size: ChronusSize) -> PaperFigure:
     for at_point in every:
         workload, noise = at_point
         broken = mean(found, at_point, "broken_guarantees")
-        label = f"{MISSES}, {size.traces[0]}_{workload.upper()}, noise {100 * noise:g} %"
+        label = f"{MISSES}, {workload}, noise {100 * noise:g} %"
         why = f"{broken:.1f} guarantees broken; the paper draws it: robust below 40 %."
         rows.append(row(found, at_point, "weighted_miss_rate", label, why, SECTION))
-    names = {key: (f"{size.traces[0]}_{key[0].upper()}", 100 * key[1]) for key in every}
+    names = {key: (key[0], 100 * key[1]) for key in every}
     frame = points(found, "weighted_miss_rate", names)
     panel = chart_of(frame, "Errors of profiled run times", "Standard deviation (%)")
     return PaperFigure("Fig. 6d", "Errors of the profiler", tuple(rows), {"a": panel})

@@ -64,11 +64,11 @@ OBJECTIVE, FEASIBLE, GREEDY = "objective", "feasibility only", "greedy (ours)"
 
 def figure_7b(size: ChronusSize) -> PaperFigure:
     """With the objective against any plan that is feasible, and against leases that are never planned again."""
-    setting = at(size)
+    setting, coded = at(size), CODED if size.coded else {}
     every = {
-        OBJECTIVE: (setting, CHRONUS),
-        FEASIBLE: (setting, CHRONUS.but(FEASIBLE, plan_by="feasibility")),
-        GREEDY: (setting, CHRONUS.but(GREEDY, plan_by="greedy")),
+        OBJECTIVE: (setting, CHRONUS.but(OBJECTIVE, **coded)),
+        FEASIBLE: (setting, CHRONUS.but(FEASIBLE, plan_by="feasibility", **coded)),
+        GREEDY: (setting, CHRONUS.but(GREEDY, plan_by="greedy", **coded)),
     }
     found = sweep(every, size.seeds)
     kinds = {"weighted_miss_rate": MISSES, "strict_miss_rate": f"{MISSES}, strict", "soft_miss_rate": f"{MISSES}, soft"}

@@ -81,7 +81,7 @@ class ChronusSize:
     in a day on a node as in Table 1, that run for so much less (ours: a run costs what its days cost); densities: in %;
     sizes: of the profiling cluster in Fig. 6, as shares of all GPUs; noise: of Fig. 6d; lease_min: of Fig. 7a; hostile:
     of Fig. 8; scales: of Fig. 7d, times nodes and jobs; public: whether Philly jobs come from the authors' file; coded:
-    whether Chronus gives leases in Figs. 7a and 9 as the authors' program does (`lines.CODED`); rivals: lines in place
+    whether Chronus gives leases in Figs. 7 and 9 as the authors' program does (`lines.CODED`); rivals: lines in place
     of those of their names, where a baseline can be had in several ways; days_nodes: of the authors' first days;
     profiler: knobs beside the paper's in Fig. 6.
     """
@@ -147,9 +147,12 @@ SIZES = {
         ),
     )
 }
+for name, part in (("quarter", 4), ("whole", 1)):  # of the paper's nodes, for Fig. 9
+    clusters = (("H", 96 // part, 720 // part, 8.0), ("P", 120 // part, 1440 // part, 2.0))
+    SIZES[name] = replace(SIZES["full"], name=name, clusters=clusters, densities=(80, 100, 160))
 for name, nodes in (("authors_half", 5), ("authors", 10), ("authors_twice", 20)):
-    clusters = (("P", nodes, 12 * nodes, 2.0),)
-    SIZES[name] = replace(SIZES["full"], name=name, clusters=clusters, public=True, days_nodes=nodes)
+    of_file = (("P", nodes, 12 * nodes, 2.0),)
+    SIZES[name] = replace(SIZES["full"], name=name, clusters=of_file, public=True, days_nodes=nodes)
 
 
 @dataclass(frozen=True)
@@ -298,7 +301,7 @@ def paper_scale(trace: Trace) -> str:
 
 
 def drawn_scale(size: ChronusSize) -> str:
-    """Of sections 5.1 to 5.4: the clusters, of which some figures have the first."""
+    """Of the figures on all clusters."""
     made = []
     for name, nodes, jobs, _ in size.clusters:
         ours = f"{jobs} jobs within hours"
@@ -306,3 +309,9 @@ def drawn_scale(size: ChronusSize) -> str:
             ours = f"single days of the authors' file, a part of their jobs, the interval over its {SLICES} days"
         made.append(f"{ours} on {nodes} nodes as {name}, the paper {paper_scale(TRACES[name])}")
     return f"{'; '.join(made)}: smaller, as a run costs what its days cost"
+
+
+def first_scale(size: ChronusSize) -> str:
+    """Of the figures on the first cluster only, which the paper has on H_MIX2: "We run the H_MIX2 workload" (5.2)."""
+    here = drawn_scale(replace(size, clusters=size.clusters[:1]))
+    return here if HELIOS.name in size.traces else f"{here}; the paper's is H_MIX2, {paper_scale(HELIOS)}"

@@ -16,6 +16,7 @@ from reproduction import PaperFigure
 from reproduction.chronus import EXHIBITS, allocator, end_to_end, lines, profiler, selector, settings
 from reproduction.chronus.missed import PARTS, Gap
 from reproduction.chronus.settings import SIZES, TRACES, WorkloadSetting, at, is_short
+from reproduction.table import rows
 from workbench.base.errors import InputError
 from workbench.scenario.presets import preset
 from workbench.scenario.traces.timed import SCHEDULERS
@@ -141,6 +142,7 @@ def test_full_has_the_papers_points_and_three_seeds() -> None:
     assert {5, 20, 30} <= set(full.lease_min) and 0.4 in full.noise
     every = end_to_end.workloads(full)
     assert {x for _, x in every} == {f"{trace}_{name}" for trace in "HP" for name in ("SLO", "MIX1", "MIX2")}
+    assert {name: nodes for name, nodes, *_ in SIZES["whole"].clusters} == {t.name: t.nodes for t in TRACES.values()}
 
 
 def test_the_others_are_those_of_section_4_3_with_the_knobs_of_the_presets() -> None:
@@ -243,8 +245,8 @@ class Swept(Exception):
 
 def test_the_authors_file_is_taken_at_their_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "trace.csv"
-    rows = [f"{i},u{i % 3},1,{10 * i},vgg16,60,90-99,10-5,0,soft" for i in range(48)]
-    file.write_text("\n".join([HEADER, *rows]), encoding="utf-8")
+    jobs = [f"{i},u{i % 3},1,{10 * i},vgg16,60,90-99,10-5,0,soft" for i in range(48)]
+    file.write_text("\n".join([HEADER, *jobs]), encoding="utf-8")
     full, authors = SIZES["full"], SIZES["authors"]
     assert not at(full, "P").public and "drawn as P" in settings.origin(at(full, "P"))
     monkeypatch.setattr(settings, "fetch", lambda name: file)
@@ -263,9 +265,14 @@ def test_the_authors_file_is_taken_at_their_size(tmp_path: Path, monkeypatch: py
             at_sweep.setattr(room, "sweep", Swept.out)
             getattr(room, figure)(authors)
         assert {setting.public for setting, _ in swept.value.args[0].values()} == {public}  # not both in a table
-    for name in ("fig7a", "fig7b"):  # the paper's are of H
+    for name in ("fig6d", "fig7a", "fig7b", "fig7c"):  # the paper's are of H, or of H too, which has no file
+        row = next(each for each in rows(None, "chronus") if each["id"] == f"chronus.{name}")
+        assert row["size"] == row["built_in_data"]["size"] == "full" and row["authors_data"]["size"] == "authors"
+        assert row["verdict"] == row["built_in_data"]["verdict"]
+    for name in ("fig7a", "fig7b"):
         told = [next(each for each in EXHIBITS if each.name == name).scale(size) for size in (full, authors)]
         assert ["the paper's is H_MIX2, 6,599 in 14 days on 96" in each for each in told] == [False, True]
+        assert "as P" not in told[0]
     for name in ("fig9ab", "fig9cf"):  # whose claims are of one of two Chronus
         exhibit = next(each for each in EXHIBITS if each.name == name)
         taken = [[*each.taken(each.measure.replace("*", "P"))] for each in exhibit.claims if each.less]
