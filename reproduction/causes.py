@@ -127,17 +127,17 @@ def _nodes(*measures: str, others: Fields | None = None) -> Causes:
     """Of a figure of Hadar and HadarE on five nodes: what schedulers are told, how long jobs are, and the others."""
     fields: Fields = {
         "belief: speeds first estimated by (10)": {"belief": "pmi"},
-        "setting: jobs twice as long": {"scale": 0.54},
+        "setting: jobs twice as long": {"length": 2.0},
         **(others or {}),
     }
-    return Causes("full", {}, measures, fields)
+    return Causes("full", {}, measures, fields, SEEDS)
 
 
 def _trace(*measures: str, others: Fields | None = None) -> Causes:
     """Of a figure of Hadar on many jobs: what schedulers are told, the scale, and others."""
     fields: Fields = {
         "belief: speeds learned by three layers": {"belief": ESTIMATORS[LAYERED]},
-        "scale: 24 GPUs and 160 jobs": {"jobs": 160, "nodes": 2, "round_jobs": 160, "round_nodes": 2},
+        "scale: 24 GPUs and 160 jobs": {"jobs": 160, "nodes": 2},
         **(others or {}),
     }
     return Causes("middle", {"jobs": 80, "nodes": 1, "seeds": range(1)}, measures, fields, SEEDS)
@@ -290,8 +290,8 @@ GAPS: Mapping[str, Causes] = {
     "hadar.fig8": _nodes("CRU, * mean over mixes", others=NODES_RIVALS),
     "hadar.fig9": _nodes("TTD, *", others=NODES_RIVALS),
     "hadar.fig10": _nodes("*JCT*", others=NODES_RIVALS),
-    "hadar.fig11": _nodes("best slot, *", others=PAYOFF),
-    "hadar.fig12": _nodes("best slot, *"),
+    "hadar.fig11": _nodes("CRU, slots of*", others=PAYOFF),
+    "hadar.fig12": _nodes("CRU, slots of*"),
     "hare.tab3": Causes(
         "full",
         {},

@@ -28,12 +28,12 @@ AT_FIRST = "The paper: (10) is good enough to decide by from the beginning, and 
 def information(size: HadarSize) -> PaperFigure:
     """Mean JCT by what is told, over that of who is told the true speeds of types.
 
-    Hadar and Gavel on the jobs of the sweep over rounds (section IV), HadarE on the mixes (VI-C), mean over these.
+    Hadar and Gavel on the jobs of section IV, HadarE on the mixes (VI-C), mean over these.
     """
     known = beliefs((TYPES, LAYERED, BOOTSTRAPPED, PMI), size.name, size.seed)
-    jobs = simulated(size.round_jobs, size.round_nodes, size.seed)
+    jobs = simulated(size.jobs, size.nodes, size.seed)
     jct = {(line.name, told): _mean(at) for line in ON_TYPES for told, at in _jct_s(line, [jobs], known).items()}
-    mixes = {cluster: [physical(cluster, mix) for mix in size.mixes] for cluster in CLUSTERS}
+    mixes = {cluster: [physical(cluster, mix, size.seed) for mix in size.mixes] for cluster in CLUSTERS}
     by_mix = {name: _jct_s(FORKED, mixes[cluster], known) for cluster, name in CLUSTERS.items()}
     forked = {(f"{HADARE}, {name}", told): _mean(at) for name, of in by_mix.items() for told, at in of.items()}
     made: list[Entry] = [*rows("JCT", jct, TYPES), *rows("JCT", forked, TYPES, "V-A", AT_FIRST)]

@@ -23,7 +23,7 @@ LINES = (
 )
 """HadarE is the paper's mechanism, Hadar's utility less the price; our payoff has a row of its own everywhere."""
 OURS = "Our payoff, whose power was chosen on these mixes: no reproduction"
-SPEEDS = "speeds are modelled (not varied) and job lengths ours"
+SPEEDS = "speeds and lengths are drawn for each seed"
 FEW = "mixes with fewer jobs than nodes weigh most in this mean (not varied)"
 
 
@@ -33,7 +33,7 @@ def measured(size: HadarSize) -> pd.DataFrame:
     found = []
     for cluster in CLUSTERS:
         for mix in size.mixes:
-            given = physical(cluster, mix, size.scale)
+            given = physical(cluster, mix, size.seed, size.length)
             for line in rivalled(LINES, size.rivals):
                 asked = line.but(HADARE, payoff=size.payoff) if line.name == HADARE else line
                 run = replace(asked, belief=size.belief).run(given, round_s=SLOT_S)
@@ -68,8 +68,8 @@ def figure_8(size: HadarSize) -> PaperFigure:
 
 def figure_9(size: HadarSize) -> PaperFigure:
     """Total time duration of a mix."""
-    length = "Calibrated: jobs are scaled so that this is about the paper's 4,200 s, and twice as long in the gap."
-    other = "Scaled by the AWS number alone; the lab's speeds are modelled from its GPUs' data sheets (not varied)."
+    length = "Calibrated: jobs are scaled so that this is the paper's 4,200 s, and twice as long in the gap."
+    other = "Scaled by the AWS number alone."
     rows = [
         Entry("TTD, Gavel, M-5, AWS (calibrated)", "s", None, _one(size, "aws", "ttd_s", GAVEL), length, "VI-C"),
         Entry("TTD, Hadar, M-5, AWS", "s", 3900.0, _one(size, "aws", "ttd_s", HADAR),

@@ -150,7 +150,7 @@ def _best(name: str, table: pd.DataFrame) -> float:
 
 def round_length(size: HadarSize) -> PaperFigure:
     """Hadar under rounds of several lengths; the paper finds 6 to 1.5 minutes best, depending on the measure."""
-    scenario = simulated(size.round_jobs, size.round_nodes, size.seed)
+    scenario = simulated(size.jobs, size.nodes, size.seed)
     found = []
     for round_s in size.rounds_s:
         run = simulate(scenario, "hadar", round_s=round_s, belief=size.belief, detail=0)
