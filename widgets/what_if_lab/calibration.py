@@ -115,7 +115,7 @@ def _waits(found: Calibration) -> pd.DataFrame:
             "Partition": row["partition"] if side == "recorded" else "",
             "Jobs": str(row["jobs"]) if side == "recorded" else "",
             "Waits": side,
-            **{head: format_duration(round(row[f"{side}_{name}"]), parts=2) for name, head in WAITS.items()},
+            **{head: format_duration(row[f"{side}_{name}"], parts=2) for name, head in WAITS.items()},
         }
         for row in found.by("partition").to_dict("records")
         for side in ("recorded", "simulated")

@@ -167,13 +167,17 @@ def _say_warnings(found: Mapping[str, Summary]) -> None:
 
 
 def _say_notes(scenario: Scenario, notes: Sequence[str], ran: Iterable[str], beliefs: Sequence[str | None]) -> None:
-    """What is set and used neither by schedulers nor by a belief; what is assumed, calibration, else the first
-    note; a late clock."""
+    """What is assumed, calibration, else the first note; what is set and used neither by schedulers nor by a belief; a
+    late clock."""
     from workbench.analysis.calibration.note import NOTE
     from workbench.base.units import format_duration
     from workbench.scenario.traces.timed import ASSUMED
     from workbench.session.read_and_ignored import ignored
 
+    said = [text for text in notes if text.startswith((ASSUMED, NOTE))] or notes[:1]
+    for text in said:
+        others = len(notes) - len(said) if text is said[-1] else 0
+        say(f"note: {text}" + (f" (the other {others} are in the scenario's `notes`)" if others else ""))
     without: dict[str, list[str]] = {}
     for scheduler in ran:
         unread = [ignored(scenario, scheduler, belief) for belief in beliefs]
@@ -183,9 +187,6 @@ def _say_notes(scenario: Scenario, notes: Sequence[str], ran: Iterable[str], bel
         unused = [name for name, found in without.items() if tuple(found) == group]
         more = f" and {len(unused) - MOST_UNUSED} more" if len(unused) > MOST_UNUSED else ""
         say(f"note: not used by {', '.join(group)}: {', '.join(unused[:MOST_UNUSED])}{more}")
-    if said := [text for text in notes if text.startswith((ASSUMED, NOTE))] or notes[:1]:
-        others = len(notes) - len(said)
-        say(f"note: {' '.join(said)}" + (f" (the other {others} are in the scenario's `notes`)" if others else ""))
     arrivals = [job.arrival_s for job in scenario.jobs]
     if arrivals and min(arrivals) > max(LATE_S, max(arrivals) - min(arrivals)):
         first = format_duration(min(arrivals), parts=2)

@@ -13,7 +13,6 @@ import workbench
 from workbench.analysis import metrics
 from workbench.analysis.calibration.note import notes_under
 from workbench.analysis.metrics.paired import paired
-from workbench.analysis.metrics.summary import amount
 from workbench.analysis.run_report import run_report
 from workbench.analysis.what_if import Configuration, DensityTo, LoadTo, NodesBy, SeveralChanges, parse_change, pictures
 from workbench.analysis.what_if.ask import ask, usual_demand
@@ -278,20 +277,6 @@ def test_who_is_refused_for_the_type_on_which_it_ran_is_told_so() -> None:
         "With b-0 gone: 1 of these asked for no type of GPU: Slurm may start them on x of partition p. Here a job runs "
         "only on types where it ran in the log; `workbench convert --ratios` adds others."
     ]
-
-
-def test_users_beyond_the_first_dozen_are_one_row() -> None:
-    base, jobs = site(), []
-    for number in range(15):
-        job = base.jobs[number % 4].model_dump()
-        jobs.append({**job, "name": f"j{number}", "user": f"u{number:02}", "arrival_s": float(number)})
-    found = workbench.what_if(site(jobs=jobs), "slurm", "without a-0", seeds=[0])
-    rows = waited(found, found.question.changes[0])
-    users = found.waits[found.waits["by"] == "user"]
-    shown = [row[0].removeprefix("user ") for row in rows if row[0].startswith("user ")]
-    rest = users[~users["name"].isin(shown)]
-    sums = [rest[f"{side}_total_s"].sum() for side in ("before", "after")]
-    assert len(shown) == 12 and rows[-1] == ("3 more users", "3", "", "", "", "", *(amount(s, "s") for s in sums))
 
 
 def test_a_rack_that_goes_makes_others_wait_and_who_has_no_other_is_refused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from copy import copy
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -21,13 +22,16 @@ from widgets.what_if_lab.trace import TraceChoice
 from workbench.analysis.calibration.waits import eligible_in, held_s, simulated_waits
 from workbench.analysis.charts import before_after, job_changes
 from workbench.analysis.charts.export import to_svg
+from workbench.analysis.metrics.summary import amount
 from workbench.analysis.run_report import run_report
 from workbench.analysis.what_if import parse_change, what_if
 from workbench.analysis.what_if.report import what_if_report
 from workbench.analysis.what_if.tables import wait_table
+from workbench.analysis.what_if.words import waited
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.cli import main
+from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import convert, parse_cluster
 from workbench.simulation.run import Run
 
@@ -136,7 +140,11 @@ def test_what_goes_is_counted_an_outage_beyond_the_log_told_and_a_limit_that_is_
     """Slurm leaves who asks for more than MaxTime pending (PartitionTimeLimit), whatever ran in the log."""
     changes = ["without a-0", "outage a-0 from 60 s to 1 h", "set partition p MaxTime=1"]
     of_partition = [{"name": "partition p", "attributes": {"kind": "partition", "name": "p"}}]
-    found = "\n".join(workbench.what_if(site(entities=of_partition), "slurm", changes, seeds=[0]).conclusions)
+    data = site(entities=of_partition).to_dict()
+    data["cluster"]["accelerators"].append({"name": "cpu"})
+    group = {"name": "a-0/cpu", "accelerator": "cpu", "gpus": 64, "hosts": ["a-0/cpu"]}
+    data["cluster"]["nodes"].append({**data["cluster"]["nodes"][0], **group, "count": 1})
+    found = "\n".join(workbench.what_if(Scenario.from_dict(data), "slurm", changes, seeds=[0]).conclusions)
     assert "With a-0 gone: 1 node with 4 GPUs less: 1 of 3 of partition p." in found
     assert " after today's last job: who comes then is not known." in found
     assert "4 jobs can start no more: its limit is beyond 1 min, partition p's MaxTime." in found
@@ -166,3 +174,26 @@ def test_another_policy_for_one_partition() -> None:
         assert began["p0"] == 0
     with pytest.raises(InputError, match="one of fifo, shortest, smallest, or none"):
         parse_change("set partition q Policy=srtf")
+
+
+def test_users_beyond_the_first_dozen_are_one_row_and_of_partitions_three_are_told() -> None:
+    base, jobs = site(), []
+    for number in range(15):
+        job = base.jobs[number % 4].model_dump()
+        jobs.append({**job, "name": f"j{number}", "user": f"u{number:02}", "arrival_s": float(number)})
+    found = workbench.what_if(site(jobs=jobs), "slurm", "without a-0", seeds=[0])
+    rows = waited(found, found.question.changes[0])
+    users = found.waits[found.waits["by"] == "user"]
+    shown = [row[0].removeprefix("user ") for row in rows if row[0].startswith("user ")]
+    rest = users[~users["name"].isin(shown)]
+    sums = [rest[f"{side}_total_s"].sum() for side in ("before", "after")]
+    assert len(shown) == 12 and rows[-1] == ("3 more users", "3", "", "", "", "", *(amount(s, "s") for s in sums))
+    other = copy(found)
+    object.__setattr__(other, "waits", found.waits[~found.waits["name"].isin(["u13", "u14"])])
+    assert len([row for row in waited(other, other.question.changes[0]) if row[0].startswith("user ")]) == 13
+    one = found.waits[found.waits["name"] == "p"].assign(low_s=1.0, high_s=9.0)
+    for count in (1, 2, 5):
+        rows = [one.assign(name=f"p{i}", low_s=1.0 + i) for i in range(count)]
+        object.__setattr__(other, "waits", pd.concat(rows))
+        told = [text for text in other.conclusions if " waits " in text and " in all, today " in text]
+        assert [text.split()[4] for text in told] == [f"p{i}" for i in range(count)][:-4:-1] * (count > 1), told

@@ -103,7 +103,7 @@ class FittedPhase(NamedTuple):
 class Calibration:
     """waits: a row per job (partition, user, size, hour, part; waits in s: recorded, simulated on average, of each
     run and rival; submit to eligible); part: 1 to 4 held back, 0 the first, -1 warm-up and tail; runs: the columns of
-    runs that were averaged; pace_s: how often the schedulers look, the slower one; refused: jobs that could never
+    runs that were averaged; pace_s: how often the schedulers look, the quicker one; refused: jobs that could never
     start, left out; beyond: those that ran although a limit of the files does not let them, not held to it;
     experiments: changes of the real cluster inside the log (`experiments_of`); peaks: of accounts and QOS, and their
     users, with many jobs the most GPUs and jobs at once, recorded and simulated, for which part of the time it is
@@ -232,11 +232,13 @@ class Calibration:
             out += f"; {counted(self.held, 'job')} kept to the types of the log: assumed speeds are not judged"
         mean, real = (in_words(self.waits[name].mean()) for name in ("simulated_s", "recorded_s"))
         by_mean = f" (no wait at all would pass too: the mean is off by {percent(fit.mean_error)})"
-        error = _error(fit) + by_mean * self.medians_tell_nothing
+        error = f"error of partition medians beyond {in_words(self.pace_s)} {_error(fit)}"
+        if not fit.median_error:
+            error = f"half the jobs are of partitions whose median is within {in_words(self.pace_s)} of the recorded"
         return (
             f"{NOTE}{self.verdict}{why}; under {self.scheduler} the mean wait is {mean}, recorded {real}; held back, "
-            f"{self._told_folds()}: error of partition medians, of which {in_words(self.pace_s)} count as none, "
-            f"{error}, rank correlation over users {_number(fit.rank_correlation)}{out}."
+            f"{self._told_folds()}: {error}{by_mean * self.medians_tell_nothing}, "
+            f"rank correlation over users {_number(fit.rank_correlation)}{out}."
         )
 
     def _told_folds(self) -> str:
@@ -418,7 +420,9 @@ def calibrate(
     told = rules_of(scenario, site, [*origins_s, math.inf]) if scheduler == "slurm" else told
     rules, (rule, right) = [each for each, _ in told[:-1]], told[-1]
     interval_s = site.settings["bf_interval"]
-    pace_s = max(interval_s, site.settings["sched_interval"])
+    run = {"bf_interval": site.backfills, "sched_interval": site.schedules}
+    looks_s = [max(site.settings[name], 1.0) for name, is_on in run.items() if is_on]
+    pace_s, slowest_s = min(looks_s), max(looks_s)
     count = usual_phases(len(scenario.jobs)) if phases is None else phases
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 100:
         raise InputError("phases", phases, "a whole number from 1 to 100")
@@ -452,10 +456,10 @@ def calibrate(
         refused=refused,
         beyond=Ledger.of_site(site).beyond,
         experiments=experiments_of(scenario, table, site.reservations),
-        peaks=peaks_of(scenario, site, [run.jobs for run in ended], pace_s),
+        peaks=peaks_of(scenario, site, [run.jobs for run in ended], slowest_s),
         phases=tuple(each["phase_s"] for each in knobs if each),
         nodes=(rule, right.get(rule, 0.0), right.get("", 0.0)),
-        beside_room=beside_room_of(scenario, site, [run.timeline for run in ended], pace_s),
+        beside_room=beside_room_of(scenario, site, [run.timeline for run in ended], slowest_s),
         code=code,
         makespan=makespan_of(scenario, ended),
         held=held,
@@ -502,21 +506,21 @@ def experiments_of(scenario: Scenario, waits: pd.DataFrame, reservations: Iterab
     """
     inside = {node.name: str(node.attributes.get("partitions", "")).split(",") for node in scenario.cluster.each_node}
     gpus = {node.name: node.gpus for node in scenario.cluster.each_node}
-    groups, kept = list[list[Outage]](), dict[Outage, str]()
+    changes, groups = [("", each) for each in scenario.core.faults.list], list[tuple[str, list[Outage]]]()
     last_s = float((waits["eligible_s"] + waits["recorded_s"]).max())
     for each in reservations:
         its = (node.name for node in scenario.cluster.each_node if node.name.partition("/")[0] in each.nodes)
         from_s, to_s = max(each.start_s, 0.0), min(each.end_s, last_s)
         if to_s > from_s:
-            kept |= {Outage(node=n, from_s=from_s, to_s=to_s): f"reserved ({each.name})" for n in its}
-    for outage in sorted([*scenario.core.faults.list, *kept], key=lambda each: each.from_s):
-        group = next((g for g in groups if _is_one(g[0], outage) and kept.get(g[0]) == kept.get(outage)), None)
-        if group is None:
-            groups.append([outage])
-        else:
-            group.append(outage)
+            changes += [(f"reserved ({each.name})", Outage(node=n, from_s=from_s, to_s=to_s)) for n in its]
+    for kept, outage in sorted(changes, key=lambda each: each[1].from_s):
+        if (group := next((g for said, g in groups if said == kept and _is_one(g[0], outage)), None)) is None:
+            groups.append((kept, group := []))
+        group.append(outage)
     rows = list[tuple[Any, ...]]()
-    for group in sorted(groups, key=lambda each: -sum((one.to_s - one.from_s) * gpus[one.node] for one in each)):
+    for kept, group in sorted(
+        groups, key=lambda each: -sum((one.to_s - one.from_s) * gpus[one.node] for one in each[1])
+    ):
         from_s, to_s = min(each.from_s for each in group), max(each.to_s for each in group)
         names = {name for each in group for name in inside[each.node]}
         mine = waits[waits["partition"].isin(names)]
@@ -525,11 +529,16 @@ def experiments_of(scenario: Scenario, waits: pd.DataFrame, reservations: Iterab
             other, what = mine[mine["eligible_s"].between(to_s, 2 * to_s - from_s, inclusive="left")], "came later"
         else:
             other, what = mine[mine["eligible_s"].between(2 * from_s - to_s, from_s, inclusive="left")], "away"
-        what = kept.get(group[0], what)
         if min(len(during), len(other)) >= LEAST_JOBS and len(rows) < MOST_EXPERIMENTS:
             found = [float(part[name].mean()) for name in ("recorded_s", "simulated_s") for part in (other, during)]
             machines = {each.node.partition("/")[0] for each in group}
-            said = f"{counted(len(machines), 'node')} {what}", from_s, to_s, ",".join(sorted(names)), len(during)
+            said = (
+                f"{counted(len(machines), 'node')} {kept or what}",
+                from_s,
+                to_s,
+                ",".join(sorted(names)),
+                len(during),
+            )
             rows.append((*said, *found))
     means = ["recorded_before_s", "recorded_s", "simulated_before_s", "simulated_s"]
     return pd.DataFrame(rows, columns=["change", "from_s", "to_s", "partitions", "jobs", *means])

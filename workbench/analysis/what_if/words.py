@@ -109,8 +109,10 @@ def waited(found: WhatIf, change: Change) -> list[tuple[str, ...]]:
     if len(table) == 1:
         return []
     moved = (table["after_total_s"] - table["before_total_s"]).abs()
-    users = moved[table["by"] == "user"].nlargest(MOST_USERS).index
-    shown = table[(table["by"] != "user") | table.index.isin(users)]
+    users = moved[table["by"] == "user"]
+    if len(users) > MOST_USERS + 1:  # a row for one would take as much room
+        users = users.nlargest(MOST_USERS)
+    shown = table[(table["by"] != "user") | table.index.isin(users.index)]
     rows = (Waits(*row) for row in shown.itertuples(index=False, name=None))
     said = [(_whose(row), _jobs(row), *(amount(s, "s") for s in row[6:12])) for row in rows]
     if len(rest := table.drop(shown.index)):
