@@ -3,16 +3,12 @@ misses how much (section 5.4).
 
 Of the first five days 1,270 jobs (`--sample 1270 --seed 0`) on 10 nodes of 8 GPUs, a quarter more of them a node and a
 day than there are on their 120. A run of both files takes minutes: the size `authors` makes it, `authors_half` and
-`authors_twice` on half and on twice the nodes; the others show the measures that are kept in
-`datasets/chronus_first_days.csv`.
+`authors_twice` on half and on twice the nodes; the others show what is kept of it.
 """
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +17,11 @@ import pandas as pd
 from reproduction.chronus.lines import CHARGED, CHRONUS, EDF, GENIE, KNOWN, PAPERS_THEMIS, THEMIS, chart_of
 from reproduction.chronus.settings import DAY, NODE_GPUS, ChronusSize
 from reproduction.figure import Entry, PaperFigure
-from reproduction.line import Line
+from reproduction.results import KeptResults
 from workbench.analysis.metrics import summary
 from workbench.scenario import traces
 from workbench.scenario.presets.parts import HOUR
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces import builtin
 from workbench.scenario.traces.public import fetch
 
 WORKLOADS = ("P_MIX2", "P_SLO")
@@ -36,16 +31,13 @@ DAYS, NODES = 5, 10
 SPANS: tuple[tuple[float | None, int], ...] = ((None, 127), (4.5, 115), (9.0, 103))
 """ours: of the seeds, one after the other, the day from which five are taken (None: the file's first job) and the jobs
 that are drawn of them for a node, another draw for each seed: a quarter more than the file has for a node of 120."""
-TABLE = "chronus_first_days.csv"
-MEASURES = (
-    "weighted_miss_rate",
-    "best_effort_jct_s",
-    "mean_profiling_delay_s",
-    "guaranteed",
-    "unguaranteed",
-    "broken_guarantees",
-)
-COLUMNS = ("workload", "line", *MEASURES)
+MEASURES = {
+    "best_effort_jct_s": "mean JCT of best effort (s)",
+    "mean_profiling_delay_s": "mean profiling delay (s)",
+    "unguaranteed": "unguaranteed jobs",
+    "broken_guarantees": "broken guarantees",
+}
+"""What is told beside wDMR, in words."""
 
 
 def scenario(path: Path, nodes: int = NODES, seed: int = 0) -> Scenario:
@@ -54,24 +46,6 @@ def scenario(path: Path, nodes: int = NODES, seed: int = 0) -> Scenario:
     from_s, to_s = None if day is None else day * DAY, ((day or 0.0) + DAYS) * DAY
     cut: dict[str, Any] = {"from_s": from_s, "to_s": to_s, "sample": jobs * nodes, "seed": seed}
     return traces.convert("chronus", path, cluster=cluster, **cut)[0]
-
-
-def measured(
-    workload: str, path: Path, nodes: int = NODES, seed: int = 0, lines: Iterable[Line] = LINES
-) -> pd.DataFrame:
-    """A row for each line: `COLUMNS`, NaN where there are no such jobs."""
-    given, rows = scenario(path, nodes, seed), []
-    for line in lines:
-        found = summary(line.run(given))
-        rows.append((workload, line.name, *(round(float(found[name]), 4) for name in MEASURES)))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-@cache
-def kept() -> pd.DataFrame:
-    """The same of both files, as kept with the project."""
-    with (builtin.folder() / TABLE).open(encoding="utf-8", newline="") as file:
-        return pd.DataFrame(csv.DictReader(file)).replace("", "nan").astype(dict.fromkeys(MEASURES, float))
 
 
 def _rows_of(name: str) -> tuple[pd.DataFrame, int]:
@@ -138,30 +112,37 @@ def spans_scale(size: ChronusSize) -> str:
     return f"{days_scale(size)}; seed by seed {spans}, and again in other draws: the interval is over the spans"
 
 
+def _misses(size: ChronusSize) -> dict[tuple[str, str], tuple[float, str]]:
+    """Misses (wDMR) by file and line, and what else is told: of a run of a seed's span, else as kept of the first."""
+    if not size.public:
+        kept = KeptResults().read("chronus.first_days").query("size == 'authors' and seed == 0")
+        ours = kept.set_index("measure")["ours"].to_dict()
+        return {(of, line.name): (ours[f"wDMR, {of}, {line.name}"], "") for of in WORKLOADS for line in LINES}
+    found = {}
+    for workload, file in zip(WORKLOADS, FILES, strict=True):
+        given = scenario(fetch(file), size.days_nodes, size.seeds[0])
+        for line in LINES:
+            of = summary(line.run(given))
+            known = {label: float(of[name]) for name, label in MEASURES.items()}
+            told = ", ".join(f"{label} {value:.4g}" for label, value in known.items() if not math.isnan(value))
+            found[workload, line.name] = (round(float(of["weighted_miss_rate"]), 4), told)
+    return found
+
+
 def first_days(size: ChronusSize) -> PaperFigure:
     """The kept measures of the first days, or those of a run of a seed's span with the authors' files."""
-    files, seed = zip(WORKLOADS, FILES, strict=True), size.seeds[0]
-    nodes = size.days_nodes if size.public else NODES
-    table = pd.concat([measured(name, fetch(file), nodes, seed) for name, file in files]) if size.public else kept()
-    rows = []
-    for row in table.itertuples(index=False):
-        values = dict(zip(COLUMNS, row, strict=True))
-        told = [
-            f"{label} {values[name]:.4g}"
-            for name, label in (
-                ("best_effort_jct_s", "mean JCT of best effort (s)"),
-                ("mean_profiling_delay_s", "mean profiling delay (s)"),
-                ("unguaranteed", "unguaranteed jobs"),
-                ("broken_guarantees", "broken guarantees"),
-            )
-            if not math.isnan(float(values[name]))
-        ]
-        why = ". ".join([CHARGED.get(str(values["line"]), "Run times known"), ", ".join(told)]).removesuffix(". ")
-        measure, ours = f"wDMR, {values['workload']}, {values['line']}", float(values["weighted_miss_rate"])
-        rows.append(Entry(measure, "1", None, ours, f"{why}.", "5.4"))
-    bars = table.rename(columns={"line": "series", "workload": "group", "weighted_miss_rate": "value"})
-    bars = bars[["series", "group", "value"]].assign(low=bars["value"], high=bars["value"])
+    found = _misses(size)
+    rows = [
+        Entry(f"wDMR, {of}, {line}", "1", None, ours,
+            f"{'. '.join(filter(None, [CHARGED.get(line, 'Run times known'), told]))}.", "5.4")
+        for (of, line), (ours, told) in found.items()
+    ]  # fmt: skip
+    bars = pd.DataFrame(
+        [(line, of, *[ours] * 3) for (of, line), (ours, _) in found.items()],
+        columns=["series", "group", "value", "low", "high"],
+    )
     panel = chart_of(bars, "Weighted deadline miss rate", "The authors' files")
-    jobs = SPANS[(seed if size.public else 0) % len(SPANS)][1] * nodes
-    title = f"The authors' Philly files, {DAYS} days, {jobs:,} jobs on {nodes} nodes of {NODE_GPUS} GPUs"
+    _, jobs = SPANS[size.seeds[0] % len(SPANS) if size.public else 0]
+    nodes = size.days_nodes if size.public else NODES
+    title = f"The authors' Philly files, {DAYS} days, {jobs * nodes:,} jobs on {nodes} nodes of {NODE_GPUS} GPUs"
     return PaperFigure("5.4 trace", title, tuple(rows), {"a": panel})

@@ -26,7 +26,6 @@ from scipy import stats
 from reproduction import COLUMNS, Entry, PaperFigure, causes, exhibits, runner, table
 from reproduction.__main__ import main
 from reproduction.chronus.best_effort import LINES, Longer, best_effort
-from reproduction.chronus.first_days import first_days
 from reproduction.chronus.lines import THEMIS
 from reproduction.exhibits import Claim, Exhibit, findings, judged, verdict
 from reproduction.information import worth
@@ -559,13 +558,6 @@ def test_the_page_on_trust_has_the_numbers_that_are_kept() -> None:
     for measure, _, theirs, ours in said:
         row = kept.loc[measure]
         assert [f"{row[name]:.4g}" for name in ("paper", "ours")] == [f"{float(text):.4g}" for text in (theirs, ours)]
-
-
-def test_first_days_without_the_authors_files_are_those_that_are_kept() -> None:
-    paper = next(each for each in reproductions() if each.name == "chronus")
-    kept = KeptResults().read("chronus.first_days").query("size == 'authors' and seed == 0")
-    kept = kept.set_index("measure")["ours"]
-    assert first_days(paper.sizes["tiny"]).table.set_index("measure")["ours"].to_dict() == kept.to_dict()
 
 
 @pytest.mark.parametrize("name", ["gavel.information", "hadar.information", "hops.information"])
