@@ -106,7 +106,8 @@ class Exhibit:
     of a size, against the paper's; belief: what schedulers are told of speeds, by default what its paper's BELIEF
     says; shares: another exhibit of the paper that is measured on the same runs; spans: of seeds on the authors' data
     one after the other are of so many spans of it, which begin again then, 0: each is a draw of its own; beside:
-    whether what is kept with the authors' data, of a part or of another workload of the paper's, decides nothing.
+    whether what is kept with the authors' data, of a part or of another workload of the paper's, decides nothing;
+    unvaried: what is not as the paper has it and neither its gap nor another row varies, so that it may be a reason.
     """
 
     name: str
@@ -122,6 +123,7 @@ class Exhibit:
     shares: str = ""
     spans: int = 0
     beside: bool = False
+    unvaried: tuple[str, ...] = ()
 
     def has(self, size: str) -> bool:
         """Whether it is computed at a size of that name."""

@@ -14,22 +14,22 @@ import pandas as pd
 from workbench.analysis.charts import Drawing, to_svg
 from workbench.base.rounding import short_number
 
-COLUMNS = ("figure", "measure", "unit", "paper", "ours", "ratio", "why", "source")
+COLUMNS = ("figure", "measure", "unit", "paper", "ours", "ratio", "note", "source")
 
 
 class Entry(NamedTuple):
     """One measure.
 
-    paper: the number that the paper prints, None where it prints none; ours: computed, NaN where there is none (`why`
-    says so); why: one sentence on what is not the paper's, or on what to compare: a cause that neither the exhibit's
-    gap nor another row varies is marked there as not varied; source: where the paper says it.
+    paper: the number that the paper prints, None where it prints none; ours: computed, NaN where there is none (`note`
+    says so); note: what the paper says and how ours is made. It gives no reason: what a cause is worth says the
+    exhibit's gap, and what may be one and is not varied its `unvaried`; source: where the paper says it.
     """
 
     measure: str
     unit: str
     paper: float | None
     ours: float
-    why: str
+    note: str
     source: str
 
 
@@ -59,7 +59,7 @@ class PaperFigure:
     def table(self) -> pd.DataFrame:
         """Columns `COLUMNS`, one row per measure; ratio: ours over the paper's, NaN without either."""
         rows = [
-            (self.name, row.measure, row.unit, _number(row.paper), row.ours, _ratio(row), row.why, row.source)
+            (self.name, row.measure, row.unit, _number(row.paper), row.ours, _ratio(row), row.note, row.source)
             for row in self.rows
         ]
         return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"paper": float, "ours": float, "ratio": float})

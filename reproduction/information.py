@@ -30,7 +30,8 @@ SEVERAL = "each by several estimators; errors are drawn for each seed, what low 
 LAYERS = "three layers, the loading times that they see drawn once for all seeds"
 ERRORS = (0.3, 1.0)
 """ours: standard deviations of the logarithm of the error of each model's speed on a type; tiny has the first."""
-WHY = "Estimators are ours but for Gavel's, HadarE's, Hops's and Sia's (not varied); errors are never corrected."
+WHY = "Estimators are ours but for Gavel's, HadarE's, Hops's and Sia's; errors are never corrected."
+UNVARIED = ("errors of speeds are never corrected while jobs run",)
 Told = Mapping[tuple[str, str], float]
 """A measure by line and by what it was told."""
 

@@ -73,6 +73,7 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
         "id": name,
         "paper": exhibit.says,
         "reason": exhibit.reason,
+        "unvaried": list(exhibit.unvaried),
         **{each: shown.get(each) for each in names},
         "seeds": shown.get("seeds") or (None if exhibit.seeded else exhibit.told(0)),
         "authors_data": there.get(of[True]),
@@ -196,11 +197,21 @@ class Evidence:
         plain = next(each.belief for each in reproductions() if each.name == self.paper)
         short = [
             (row["id"], row["verdict"], told_outcomes(row), row["paper"],
-             "; ".join(filter(None, (row["scale"], row["reason"], row["no_gap"]))), told_seeds(row),
-             (row["belief"] or "").replace(plain, ""), row["command"] or "")
+             "; ".join(filter(None, (row["scale"], row["reason"], row["no_gap"]))), "; ".join(row["unvaried"]),
+             told_seeds(row), (row["belief"] or "").replace(plain, ""), row["command"] or "")
             for row in self.rows
         ]  # fmt: skip
-        names = ["exhibit", "verdict", "claims", "the paper", "scale, or why not", "seeds", "speeds", "command"]
+        names = [
+            "exhibit",
+            "verdict",
+            "claims",
+            "the paper",
+            "scale, or why not",
+            "not varied",
+            "seeds",
+            "speeds",
+            "command",
+        ]
         gaps = [
             f"<p>{row['id']}, {told_gap(row['gap'])}</p>{as_html(parted(row['gap']['lines']))}"
             for row in self.rows

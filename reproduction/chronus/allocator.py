@@ -124,12 +124,7 @@ def _spent(waited_s: float, held_s: float) -> str:
         return "No best-effort job tells."
     if abs(whole_s) <= SAME:
         return "Best effort takes as long."
-    waits = waited_s * whole_s > held_s * whole_s
-    where = "without GPUs" if waits else "on GPUs, with restarts and places on more nodes"
-    return (
-        f"Best effort takes {whole_s:+.0f} s on average, because of its time {where}: {waited_s:+.0f} s without GPUs, "
-        f"{held_s:+.0f} s on them."
-    )
+    return f"Best effort takes {whole_s:+.0f} s on average: {waited_s:+.0f} s without GPUs, {held_s:+.0f} s on them."
 
 
 def _best_effort(setting: WorkloadSetting, seeds: range) -> str:

@@ -60,7 +60,7 @@ def figure_6a(size: ChronusSize) -> PaperFigure:
             ("profiling delay, mean", "s", "mean_profiling_delay_s", paper[0]),
             (MISSES, "1", "weighted_miss_rate", paper[1]),
         ):
-            why = _why(name, mean(found, name, measure), mean(found, ROOMY, measure))
+            why = _note(name, mean(found, ROOMY, measure))
             rows.append(row(found, name, measure, f"{label}, {name}", why, SECTION, unit, printed))
     rows.append(
         Entry(f"{MISSES}, {DYNAMIC} / best fixed size", "1", None, _over_best(found, every),
@@ -75,14 +75,11 @@ def figure_6a(size: ChronusSize) -> PaperFigure:
     return PaperFigure("Fig. 6a", "Size of the profiling cluster", tuple(rows), panels)
 
 
-def _why(name: str, found: float, with_more: float) -> str:
-    """Of a size, why it is as it is; found: what was measured, roomy: the same with the headroom."""
+def _note(name: str, with_more: float) -> str:
+    """Of a size, how it is made; with_more: what was measured with the headroom."""
     if name == DYNAMIC:
-        more = f"with {HEADROOM:g} times the GPUs it is {with_more:.3g}"
         load = "The whole nodes that have the paper's lower bound, a load of 1"
-        if with_more < found:
-            return f"{load}, a part of the reason: {more}; the rest: 5.4 reasons."
-        return f"{load}; more GPUs for it are fewer for leases: {more}."
+        return f"{load}; with {HEADROOM:g} times the GPUs it is {with_more:.3g}."
     return (
         f"{HEADROOM:g} times as many GPUs (ours): compare the rows above." if name == ROOMY else "The paper draws it."
     )
@@ -101,7 +98,7 @@ def figure_6b(size: ChronusSize) -> PaperFigure:
     found = sweep(every, size.seeds)
     rows = []
     for name, paper in ((FREE, LONGEST_FREE_S), (CONTROLLED, LONGEST_CONTROLLED_S)):
-        why = "From arrival on, with the time held back; the users and their batches are ours (not varied)."
+        why = "From arrival on, with the time held back; the users and their batches are ours."
         label = f"longest profiling delay, {name} submission control"
         rows.append(row(found, name, "max_profiling_delay_s", label, why, SECTION, "s", paper))
         rows.append(
@@ -113,8 +110,7 @@ def figure_6b(size: ChronusSize) -> PaperFigure:
         Entry(f"longest profiling delay, {CONTROLLED} / {FREE}", "1", LONGEST_CONTROLLED_S / LONGEST_FREE_S,
             sum(longer) / len(longer),
             f"{said(longer)} The paper: below 1. Here {100 * _batches_over(setting, size.seeds):.0f} % of the batches "
-            f"that a user submits at once ask for more than {QUOTA_GPUS} GPUs, so that submission control has little "
-            "to do.", SECTION)
+            f"that a user submits at once ask for more than {QUOTA_GPUS} GPUs.", SECTION)
     )  # fmt: skip
     longest = bars(found, "max_profiling_delay_s", {name: ("longest", name) for name in every})
     panel = chart_of(longest, "Submission control", "Submission control", "Longest delay (s)")
@@ -142,8 +138,8 @@ def figure_6c(size: ChronusSize) -> PaperFigure:
     over, with_more = (mean(found, x, "short_jct_s") / mean(found, SHORTEST, "short_jct_s") for x in (DYNAMIC, ROOMY))
     rows.append(
         Entry("JCT of short jobs, dynamic / SRTF", "1", None, over,
-            "The paper: slightly above 1; here the line of the profiling cluster adds to it: "
-            f"with {HEADROOM:g} times its GPUs {with_more:.2f}.", SECTION)
+            f"The paper: slightly above 1; with {HEADROOM:g} times the GPUs of the profiling cluster {with_more:.2f}.",
+            SECTION)
     )  # fmt: skip
     short = bars(found, "short_jct_s", {name: ("short jobs", name) for name in every})
     panel = chart_of(short, "Short jobs", "Size", "Mean JCT (s)")

@@ -22,11 +22,14 @@ from reproduction.gavel.settings import (
     physical_scale,
     simulated_scale,
 )
-from reproduction.information import SEVERAL
+from reproduction.information import SEVERAL, UNVARIED
 
 CURVE = Claim("mean JCT*, agnostic / Gavel, * jobs/h", ">", 1)
 LOADS = (CURVE, *PRINTED)
 """At each load ahead, and what the paper prints, at the highest load that both sustain."""
+
+SATURATED = ("a job that is as fast as it can be stays below its part, and others pass it",)
+FIFO = ("the agnostic line draws a type that has room", "pairs share a GPU where they gain over half")
 
 TITLE = "Gavel"
 BELIEF = "the true ones by type; agnostic lines by their mean over types"
@@ -77,12 +80,14 @@ EXHIBITS = (
         "Cost policies: 1.4 times cheaper with 35 % of SLOs missed, 1.23 times with none",
         section_7_3_cost,
         scale=cost_scale,
+        unvaried=("SLOs that cannot be met are dropped",),
     ),
     Exhibit(
         "fig11",
         "Fair over entities as jobs come: a static partition has 17 % less throughput",
         figure_11,
         scale=entities_scale,
+        unvaried=SATURATED,
     ),
     Exhibit(
         "fig12",
@@ -92,6 +97,7 @@ EXHIBITS = (
         seeded=False,
         timed="*",
         scale=lambda size: f"up to {max(size.jobs)} jobs; the paper up to 2048",
+        unvaried=("solver and machine", "equal jobs are merged, bottlenecks found by duals"),
     ),
     Exhibit(
         "fig13",
@@ -126,6 +132,7 @@ EXHIBITS = (
         figure_16,
         LOADS,
         scale=simulated_scale,
+        unvaried=FIFO,
     ),
     Exhibit(
         "fig17",
@@ -134,7 +141,14 @@ EXHIBITS = (
         (CURVE, Claim("mean finish-time fairness*", ">", 1)),
         scale=simulated_scale,
     ),
-    Exhibit("fig18", "FIFO, several GPUs: lower JCT, space sharing 1.1 times", figure_18, LOADS, scale=simulated_scale),
+    Exhibit(
+        "fig18",
+        "FIFO, several GPUs: lower JCT, space sharing 1.1 times",
+        figure_18,
+        LOADS,
+        scale=simulated_scale,
+        unvaried=FIFO,
+    ),
     Exhibit(
         "fig19",
         "Makespan: FIFO 2.5 times, Gandiva 1.4 times as long; 8 % less with space sharing",
@@ -147,6 +161,7 @@ EXHIBITS = (
         figure_20,
         LOADS,
         scale=simulated_scale,
+        unvaried=("weights 5 and 1 are the authors' code's",),
     ),
     Exhibit(
         "load",
@@ -161,6 +176,7 @@ EXHIBITS = (
         "Fair over entities, first in first out within: throughputs as their weights",
         figure_21,
         scale=entities_scale,
+        unvaried=SATURATED,
     ),
     Exhibit(
         "information",
@@ -171,6 +187,7 @@ EXHIBITS = (
             Claim("mean JCT, Gavel, told nothing / told types", ">", 1),
         ),
         belief=SEVERAL,
+        unvaried=UNVARIED,
         scale=simulated_scale,
     ),
     Exhibit(
@@ -196,6 +213,7 @@ EXHIBITS = (
         seeded=False,
         sizes=("authors",),
         scale=lambda size: "the authors' 100 jobs on 48 GPUs, whole",
+        unvaried=("which of several optima a solver finds",),
     ),
 )
 

@@ -43,7 +43,7 @@ def table_3(size: GavelSize) -> PaperFigure:
         for name, line in (("Gavel", best), ("Gandiva", packed)):
             makespan_h[name].append(_makespan_h(line, batch))
     aware_h, las_h, gavel_h, gandiva_h = (float(np.mean(values)) for values in (*jct_h.values(), *makespan_h.values()))
-    why = "The paper does not print its traces: rates and jobs of 1 to 4 h on a V100 are ours (not varied)."
+    why = "The paper does not print its traces: rates and jobs of 1 to 4 h on a V100 are ours."
     if size.measured_speeds:
         why = "The authors' traces, which do not say of which 25 jobs the mean is; here of those from the 26th on."
     source = "Table 3, simulation"

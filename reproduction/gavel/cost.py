@@ -43,7 +43,6 @@ def section_7_3_cost(size: GavelSize) -> PaperFigure:
                 float(usd["throughput"] / usd["cost with SLOs"]), why, "7.3"),
             Entry("SLOs missed, cost policy", "%", 35.0, float(missed["cost"]), why, "7.3"),
             Entry("SLOs missed, cost policy with SLOs", "%", 0.0, float(missed["cost with SLOs"]),
-                "Arrivals can ask for more V100 time than there is; SLOs that cannot be met are dropped (not varied). "
                 "Shares are computed anew every hour.", "7.3"),
         ),
     )  # fmt: skip

@@ -51,7 +51,7 @@ def _timeline(scenario: Scenario, aware: bool = True) -> pd.DataFrame:
 def _entity_rows(last: list[dict[str, float]], source: str) -> list[Entry]:
     """Ratios of the entities' throughputs when all jobs are there; the paper's are the weights'."""
     ratios = [(level["entity 1"] / level["entity 0"], level["entity 2"] / level["entity 0"]) for level in last]
-    why = "Levels rise together until jobs saturate; a saturated entity stays below its weight and others pass it."
+    why = "The paper's are as the weights."
     return [
         Entry(
             f"throughput of entity {e} / entity 0, all jobs there", "1", float(e + 1), float(np.mean(of)), why, source
@@ -75,7 +75,7 @@ def figure_11(size: GavelSize) -> PaperFigure:
     sums = total.groupby("line")["y"].sum()
     rows = [
         Entry("throughput lost by a static partition", "%", 17.0, 100 * float(1 - sums[PARTITION] / sums[AWARE]),
-            "The mean over all time steps; which models are drawn decides, and the built-in speeds are modelled.",
+            "The mean over all time steps; the built-in speeds are modelled.",
             "7.3"),
         *_entity_rows([_last(timeline) for timeline in aware], "7.3, Fig. 11a"),
     ]  # fmt: skip

@@ -34,7 +34,7 @@ def _gain_rows(
 ) -> list[Entry]:
     """The curve over loads, then its last point before one of the two saturates."""
     at = gain(points(jobs, "jct_h"), slow, fast)
-    counted = "The paper draws it without a number; unfinished jobs count until the end, so it is at least so much."
+    counted = "The paper draws it without a number; unfinished jobs count until the end: at least so much."
     measure = f"mean JCT{of}, {slow} / {fast}"
     return [
         *(Entry(f"{measure}, {rate:g} jobs/h", "1", None, float(ratio), counted, source)
@@ -55,7 +55,7 @@ def _las(name: str, title: str, jobs: pd.DataFrame, paper_gain: float, others: t
         *_gain_rows(jobs, AGNOSTIC, AWARE, paper_gain, "7.3", f"{HIGHER}, and {DATA}."),
         *_gain_rows(jobs, GANDIVA, SHARED, 2.2, "7.3", f"Random packing against packing by the policy; {PAIRS}."),
         *(row for other in others for row in _gain_rows(
-            jobs, other, AWARE, 1.0, "7.3 (essentially matches)", "AlloX optimises the mean JCT itself.")),
+            jobs, other, AWARE, 1.0, "7.3 (essentially matches)", "The paper: essentially matched.")),
     ]  # fmt: skip
     return PaperFigure(name, title, tuple(rows), _jct_panels(jobs, title))
 
@@ -109,10 +109,10 @@ def _fifo(name: str, title: str, jobs: pd.DataFrame, paper: tuple[float | None, 
             AWARE,
             paper[0],
             "7.3",
-            f"The agnostic line draws a type with room (not varied), and {DATA}.",
+            f"The agnostic line draws a type with room, and {DATA}.",
         ),
         *_gain_rows(jobs, AGNOSTIC, SHARED, paper[1], "7.3", f"{HIGHER}, and {PAIRS}."),
-        *_gain_rows(jobs, AWARE, SHARED, paper[2], "7.3", f"Pairs that gain over half share (not varied); {PAIRS}."),
+        *_gain_rows(jobs, AWARE, SHARED, paper[2], "7.3", f"Pairs that gain over half share; {PAIRS}."),
     )
     return PaperFigure(name, title, rows, _jct_panels(jobs, title))
 
@@ -153,7 +153,7 @@ def figure_20(size: GavelSize) -> PaperFigure:
     jobs = sweep(multiple(size, PRIORITY_SHARE), _lines(LAS, shared=False), size)
     names = {HIGH: "high priority", LOW: "low priority"}
     tables = {weight: points(jobs[jobs["weight"] == weight], "jct_h") for weight in names}
-    why = f"{HIGHER}, weights 5 and 1 are the authors' code's (not varied), and {DATA}."
+    why = f"{HIGHER}, weights 5 and 1 are the authors' code's, and {DATA}."
     rows = tuple(
         row
         for weight, paper in ((HIGH, 1.5), (LOW, 2.7))

@@ -76,7 +76,7 @@ def figure_15(size: GavelSize) -> PaperFigure:
     sums = pd.Series({(a, b): found[a, b] + found[b, a] for a, b in found if names.index(a) <= names.index(b)})
     possible = len(names) * (len(names) + 1) // 2
     why = "The paper shows colours without numbers"
-    why += "." if size.measured_speeds else "; the built-in pairs follow from how busy each model keeps a GPU."
+    why += "." if size.measured_speeds else "; the built-in pairs are made from how busy each model keeps a GPU."
     rows = (
         Entry("pairs that fit in memory", "%", None, 100 * len(sums) / possible, why, "Fig. 15"),
         Entry("pairs that gain (sum above 1)", "%", None, 100 * float((sums > 1).mean()), why, "Fig. 15"),

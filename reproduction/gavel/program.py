@@ -62,9 +62,7 @@ THEIRS: Mapping[str, tuple[float, float]] = {
 }
 """Mean JCT and end of the last job, in s."""
 
-OTHER = (
-    "Ours is another of the optima, or of a search (not varied; with the shares of a log of theirs rounds are equal)."
-)
+OTHER = "Ours; with the shares of a log of theirs rounds are equal."
 
 
 def program(size: GavelSize) -> PaperFigure:

@@ -28,7 +28,7 @@ def figure_12(size: GavelSize) -> PaperFigure:
                 line = f"{policy} with space sharing" if shared else policy
                 found.append((line, float(jobs), decision_s(scenario, name, {"space_sharing": shared})))
     table = pd.DataFrame(found, columns=["line", "x", "y"])
-    why = "The paper's bound is of its solver and machine; ours merges equal jobs, bottlenecks by duals (not varied)."
+    why = "The paper's bound is of its solver and machine; ours merges equal jobs, bottlenecks by duals."
     rows = tuple(
         Entry(f"{line}, {int(group['x'].max())} jobs (paper: below, at {at} jobs)", "s", LIMIT_S,
             float(group["y"].iloc[-1]), why, "7.4")

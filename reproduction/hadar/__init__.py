@@ -9,7 +9,7 @@ from reproduction.hadar.settings import SIZES, HadarSize, nodes_scale, trace_sca
 from reproduction.hadar.slots import figure_11, figure_12
 from reproduction.hadar.theorem2 import theorem2
 from reproduction.hadar.trace import changed_rounds, figure_3, figure_4, round_length
-from reproduction.information import SEVERAL
+from reproduction.information import SEVERAL, UNVARIED
 
 TITLE = "Hadar"
 SCALING = Claim(
@@ -44,6 +44,7 @@ EXHIBITS = (
         ),
         scale=trace_scale,
         shares="fig3",
+        unvaried=("the jobs' gangs", "which policy of Gavel, and which utility of Hadar's the paper means"),
     ),
     Exhibit(
         "fig5",
@@ -53,6 +54,7 @@ EXHIBITS = (
         seeded=False,
         timed="*",
         scale=lambda size: f"up to {max(size.decided)} jobs; the paper about 2000",
+        unvaried=("the machine", "many free GPUs go to a linear programme", "equal jobs are merged for Gavel only"),
     ),
     Exhibit(
         "rounds",
@@ -79,6 +81,7 @@ EXHIBITS = (
         figure_8,
         (Claim("CRU, * mean over mixes"),),
         scale=nodes_scale,
+        unvaried=("mixes of fewer jobs than nodes, where nodes idle, weigh most in the mean",),
     ),
     Exhibit(
         "fig9",
@@ -92,6 +95,7 @@ EXHIBITS = (
         ),
         scale=nodes_scale,
         shares="fig8",
+        unvaried=("Hadar asks for the least mean JCT, not for the least TTD",),
     ),
     Exhibit(
         "fig10",
@@ -99,6 +103,7 @@ EXHIBITS = (
         figure_10,
         scale=nodes_scale,
         shares="fig8",
+        unvaried=("short jobs are done first",),
     ),
     Exhibit(
         "tab4",
@@ -112,6 +117,7 @@ EXHIBITS = (
         figure_11,
         BEST_SLOT,
         scale=nodes_scale,
+        unvaried=("a round costs 10 s for each job with several copies, whatever the model and the network",),
     ),
     Exhibit(
         "fig12",
@@ -119,6 +125,7 @@ EXHIBITS = (
         figure_12,
         BEST_SLOT,
         scale=nodes_scale,
+        unvaried=("a slot costs nothing, only a move costs 10 s", "the lab's slow PCIe is not modelled"),
     ),
     Exhibit(
         "information",
@@ -130,6 +137,7 @@ EXHIBITS = (
         ),
         belief=SEVERAL,
         scale=lambda size: f"Hadar: {trace_scale(size)}; HadarE: {nodes_scale(size)}",
+        unvaried=UNVARIED,
     ),
     Exhibit(
         "theorem2",

@@ -24,7 +24,6 @@ LINES = (
 """HadarE is the paper's mechanism, Hadar's utility less the price; our payoff has a row of its own everywhere."""
 OURS = "Our payoff, whose power was chosen on these mixes: no reproduction"
 SPEEDS = "speeds and lengths are drawn for each seed"
-FEW = "mixes with fewer jobs than nodes weigh most in this mean (not varied)"
 
 
 @cache
@@ -49,9 +48,8 @@ def figure_8(size: HadarSize) -> PaperFigure:
     """Cluster resource utilisation, the last slot in full."""
     paper = {("aws", HADAR): 1.20, ("lab", HADAR): 1.21, ("aws", HADARE): 1.56, ("lab", HADARE): 1.62}
     whys = {
-        HADAR: f"Neither forks: with fewer jobs than nodes some idle under both, and so do nodes at the end "
-        f"(not varied); {SPEEDS}.",
-        HADARE: f"Copies fill every node in both; {FEW}.",
+        HADAR: f"Neither forks; {SPEEDS}.",
+        HADARE: f"HadarE forks, Gavel does not; {SPEEDS}.",
     }
     rows = [
         Entry(f"CRU, {name} / {GAVEL}, {CLUSTERS[cluster]}, mean over mixes", "1", number,
@@ -68,7 +66,7 @@ def figure_8(size: HadarSize) -> PaperFigure:
 
 def figure_9(size: HadarSize) -> PaperFigure:
     """Total time duration of a mix."""
-    length = "Calibrated: jobs are scaled so that this is the paper's 4,200 s, and twice as long in the gap."
+    length = "Calibrated: jobs are scaled to the paper's 4,200 s here, and twice as long in the gap."
     other = "Scaled by the AWS number alone."
     rows = [
         Entry("TTD, Gavel, M-5, AWS (calibrated)", "s", None, _one(size, "aws", "ttd_s", GAVEL), length, "VI-C"),
@@ -85,7 +83,7 @@ def figure_9(size: HadarSize) -> PaperFigure:
     ]  # fmt: skip
     ratios = (
         (GAVEL, HADAR, {"aws": 1.17, "lab": 1.16}, "VI-C",
-         f"Neither forks, and Hadar asks for the least mean JCT here, not for the least TTD (not varied); {SPEEDS}."),
+         f"Neither forks, and Hadar asks for the least mean JCT here, not for the least TTD; {SPEEDS}."),
         (GAVEL, HADARE, {"aws": 1.79, "lab": 2.12}, "VI-C",
          f"HadarE forks, Gavel does not; the paper's sentence names both, its introduction tells which; {SPEEDS}."),
         (HADAR, HADARE, {"aws": 1.5, "lab": 1.8}, "I",
@@ -126,7 +124,7 @@ def figure_10(size: HadarSize) -> PaperFigure:
     several = sum(mix != "M-1" for mix in size.mixes) * len(CLUSTERS)
     rows.append(Entry(f"mixes with a narrower range of JCT under HadarE than under Hadar, of {several}", "mixes",
                     float(several), float(narrow),
-                    "The paper: in every mix of several jobs; here short ones are done first (not varied).",
+                    "The paper: in every mix of several jobs; here short ones are done first.",
                     "VI-C"))  # fmt: skip
     rows += _of_ours(size, "JCT", "jct_s", [(GAVEL, BALANCED)])
     return _figure(size, "Fig. 10", "Job completion time (JCT)", tuple(rows), "jct_s", "Mean JCT (s)",

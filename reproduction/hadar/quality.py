@@ -22,9 +22,7 @@ def table_4(size: HadarSize) -> PaperFigure:
     of = ["comparison", "way"]
     means = pd.concat([outcome.ends.groupby(of)["accuracy"].mean() for outcome in outcomes.values()])
     best = 100 * means.groupby(of).max()
-    other = (
-        "A network of one hidden layer on 8 x 8 digits, not ResNet-18 on CIFAR-10 (not varied): only the sign compares."
-    )
+    other = "A network of one hidden layer on 8 x 8 digits, not ResNet-18 on CIFAR-10: only the sign compares."
     model = "The paper's models and data are out of reach of a CPU; see the rows above."
     rows = (
         Entry("accuracy, forked (paper: images)", "%", 91.62, float(best[STEPS, FORKED]), other, "Table IV"),

@@ -29,14 +29,13 @@ def figure_5(size: HadarSize) -> PaperFigure:
     least, most = min(size.decided), max(size.decided)
     rows = (
         Entry(f"decision, Hadar, {most} jobs (paper: below, at some 2000)", "s", LIMIT_S, cell(wide, most, HADAR),
-            "The paper prints a bound for its machine; here rounds with many free GPUs go to a linear programme "
-            "(not varied).",
+            "The paper prints a bound for its machine; here rounds with many free GPUs go to a linear "
+            "programme.",
             "IV-B"),
         Entry(f"decision, Gavel, {most} jobs", "s", None, cell(wide, most, GAVEL),
-            "The paper shows the curve without a number; ours merges jobs that are alike (not varied).", "IV-B"),
+            "The paper shows the curve without a number; ours merges jobs that are alike.", "IV-B"),
         Entry(f"Hadar / Gavel, {most} jobs", "1", None, cell(wide, most, HADAR) / cell(wide, most, GAVEL),
-            "The paper says that the two scale alike, without a number; ours merges equal jobs for Gavel only "
-            "(not varied).",
+            "The paper says that the two scale alike, without a number; ours merges equal jobs for Gavel only.",
             "IV-B"),
         *(
             Entry(f"growth from {least} to {most} jobs, {name}", "1", None,

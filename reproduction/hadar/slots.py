@@ -31,16 +31,14 @@ HADAR_BEST: Best = {
 
 def figure_11(size: HadarSize) -> PaperFigure:
     """HadarE's utilisation under slots of several lengths."""
-    why = "Here a round costs 10 s for each job with several copies, whatever the model and the network (not varied)."
+    why = "Here a round costs 10 s for each job with several copies, whatever the model and the network."
     line = Line("HadarE", "hadare", {"payoff": size.payoff}, size.belief)
     return _sweep(size, "Fig. 11", line, HADARE_BEST, why)
 
 
 def figure_12(size: HadarSize) -> PaperFigure:
     """Hadar's utilisation under slots of several lengths."""
-    why = (
-        "Here a slot costs nothing by itself, only a move costs 10 s; the lab's slow PCIe is not modelled (not varied)."
-    )
+    why = "Here a slot costs nothing by itself, only a move costs 10 s; the lab's slow PCIe is not modelled."
     return _sweep(size, "Fig. 12", Line("Hadar", "hadar", belief=size.belief), HADAR_BEST, why)
 
 

@@ -35,7 +35,7 @@ LINES = (
 """Hadar as it is by default, and with one of the readings that the paper leaves open taken another way."""
 DRAWN = (HADAR, THROUGHPUT, GAVEL, TIRESIAS, YARN)
 """Lines of Fig. 4's chart: the paper's four, and the other utility."""
-SPEEDS = "speeds are ours (how far apart: gap of Fig. 4), and so are the jobs' gangs (not varied)"
+SPEEDS = "speeds are ours (how far apart: gap of Fig. 4), and so are the jobs' gangs"
 WHY = {
     HADAR: f"The paper does not name its utility: the least mean JCT is asked for, not the least TTD; {SPEEDS}.",
     THROUGHPUT: f"The paper's example of a utility: jobs of fast models come first, long slow ones last; {SPEEDS}.",
@@ -82,7 +82,7 @@ def measures(size: HadarSize) -> pd.DataFrame:
 def figure_3(size: HadarSize) -> PaperFigure:
     """GPU resource utilisation, in the two ways in which the paper's sentence can be read."""
     table = measures(size)
-    whole = "The paper draws bars without numbers; until the last job ends, which for the blind ones is late."
+    whole = "The paper draws bars without numbers; of all GPUs until the last job ends."
     held = "The paper draws bars without numbers; read as the part of their run time in which jobs compute."
     rows = (
         *(Entry(f"GRU, {name}", "%", None, 100 * cell(table, name, "gru"), whole, "Fig. 3") for name in table.index),
@@ -128,7 +128,7 @@ def changed_rounds(size: HadarSize) -> PaperFigure:
     table = measures(size)
     whys = {
         HADAR: "All jobs are decided on where one comes or ends, none in the rounds between.",
-        EVERY: "All jobs are decided on in every round, so some change places where none came or ended.",
+        EVERY: "All jobs are decided on in every round.",
         WAITING: "As the paper describes its updates: a round changes something only where a job ends or begins.",
     }
     rows = tuple(

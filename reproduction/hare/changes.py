@@ -150,7 +150,7 @@ def _algorithm(problems: list[HareInstance], plain: pd.DataFrame) -> list[Entry]
     """Hare's own choices, and how much there is to be won at all."""
     gaps = [weighted_min(algorithm_1(data, fluid_start_s(data), insertion=True).check()) for data in problems]
     least = [least_min(data) for data in problems]
-    printed = "Line 12 as printed gives a task to the GPU that is free first, often a K80, and its round waits."
+    printed = "Line 12 as printed: a task goes to the GPU that is free first."
     bound = "The interval-indexed linear programme's bound: no schedule of these jobs has a larger lead."
     return [
         _row("Hare as printed / Hare", plain[PRINTED] / plain[HARE], printed),

@@ -151,11 +151,11 @@ def figure_16(size: HareSize) -> PaperFigure:
     """Levels of heterogeneity: V100 | V100 and K80 | V100, T4, K80 and M60, in equal parts (ours)."""
     found = at_size({level: FigurePoint(level=level) for level in LEVELS}, size)
     whys = {
-        FIFO: "The paper says that gaps grow with heterogeneity: a job keeps the GPUs it began on (not varied).",
+        FIFO: "The paper says that gaps grow with heterogeneity.",
         SRTF: "The paper says that gaps grow with heterogeneity.",
         HOMO: "In the paper close to Hare at the low level, and the gap grows; 7.3 reasons has GPUs by speed.",
         ALLOX: "The paper: slightly influenced, about 2 at every level.",
-        PRINTED: "Line 12 is blind to speed: without heterogeneity it costs nothing.",
+        PRINTED: "Line 12 of Algorithm 1 as printed; it is blind to speed.",
     }
     rows = tuple(
         lead_row(found, level, level, other, whys[other], 2.0 if other == ALLOX else None)
@@ -177,9 +177,7 @@ def figure_17(size: HareSize) -> PaperFigure:
         label = f"{kind} 40 %"
         for name in (HARE, *OTHERS):
             values = change(found, name, label, plain)
-            why = (
-                f"{said_of.get(kind, 'The paper says nothing of this class')}; lengths by class are ours (not varied)."
-            )
+            why = f"{said_of.get(kind, 'The paper says nothing of this class')}; lengths by class are ours."
             rows.append(Entry(f"weighted JCT, {name}, {label} / {plain}", "1", None, float(values.mean()),
                             f"{said(values)} {why}", SECTION))  # fmt: skip
     rows += [lead_row(found, label, label, "best", "Hare is the best at every mix in the paper.") for label in points]
@@ -211,9 +209,9 @@ def figure_19(size: HareSize) -> PaperFigure:
     rows = []
     for name in (HARE, *OTHERS):
         values = change(found, name, most, B_0)
-        paper = "in the paper it grows" if name == HOMO else "in the paper batches have no big influence"
+        paper = "it grows" if name == HOMO else "batches have no big influence"
         rows.append(Entry(f"weighted JCT, {name}, {most:g} B_0 / B_0", "1", None, float(values.mean()),
-                        f"{said(values)} Synchronising less often saves time; {paper}, without a number.",
+                        f"{said(values)} In the paper {paper}, without a number.",
                         SECTION))  # fmt: skip
     for name in (HARE, HOMO):
         values = change(long, name, most, B_0)

@@ -49,7 +49,7 @@ def mixed(kinds: tuple[str, ...]) -> Run:
     return simulate(Scenario.from_dict(data), "hare", synchronisation="scale_fixed", steps_per_round=1)
 
 
-INSTEAD = "The paper trains ResNet152, without times; here it is ResNet50, with those of its Table 3 (not varied)."
+INSTEAD = "The paper trains ResNet152, without times; here it is ResNet50, with those of its Table 3."
 
 
 def figure_5(size: HareSize) -> PaperFigure:
@@ -137,8 +137,8 @@ def table_3(size: HareSize) -> PaperFigure:
         for model in models:
             name = model.split(" (")[0]
             percent = float(found[model])
-            other = "" if design == "hare" else "; this column of the paper follows from another"
-            why = f"A step's time is what follows from the Hare column{other}."
+            other = "" if design == "hare" else "; this column of the paper is of another"
+            why = f"A step's time is that of the Hare column{other}."
             rows.append(Entry(f"switch / task, {name}, {title}", "%", _percent(TABLE_3[name], design), 100 * percent,
                               why, "Table 3"))  # fmt: skip
             bars.append((name, title, 100 * percent))

@@ -47,8 +47,7 @@ GAVEL = "Gavel's own FIFO policy"
 ON_CORE = {FIFO: "fifo", SRTF: "srtf", HOMO: "sched_homo", ALLOX: "sched_allox", GAVEL: "gavel.fifo"}
 """Schedulers of the shared core that stand for the paper's names; Gavel's own policy moves running jobs."""
 WHY = {
-    FIFO: "Blind to lengths (7.3 reasons), and a job keeps the GPUs that were idle when it began, however slow "
-    "(not varied).",
+    FIFO: "Blind to lengths: 7.3 reasons.",
     SRTF: "It knows speeds and lengths, but neither weights nor overlap of synchronising with other tasks: 7.3 "
     "reasons.",
     HOMO: "It takes GPUs blind to types: 7.3 reasons has them in the order of their speed.",
@@ -142,8 +141,8 @@ def figure_12(size: HareSize) -> PaperFigure:
             "ours"),
         *(
             Entry(f"weighted JCT, {name} / Hare, both on the shared core", "1", None, core[name].mean(),
-                f"{said(core[name])} The core's gangs are of one type each and have no mixed rounds (not varied), "
-                "and Hare does not know arrivals.", "ours")
+                f"{said(core[name])} The core's gangs are of one type each and have no mixed rounds, and Hare does not "
+                "know arrivals.", "ours")
             for name in ON_CORE
         ),
     ]  # fmt: skip

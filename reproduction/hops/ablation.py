@@ -26,8 +26,8 @@ def figure_13(size: HopsSize) -> PaperFigure:
     ratio = of_jobs(found, "latency_ratio")
     rows = [
         Entry(f"max LR, priority {name}", "1", paper, float(values.max()),
-            f"{text} Here {int((values > paper).sum())} of {len(values)} jobs have more; least sizes are ours "
-            "(not varied).", "4.5")
+            f"{text} Here {int((values > paper).sum())} of {len(values)} jobs have more; least sizes are ours.",
+            "4.5")
         for name, values in ratio.items()
         for paper, text in (SAID[name],)
     ]  # fmt: skip

@@ -43,7 +43,7 @@ PAPER = {  # Table 3
 }
 CALIBRATED = f"{MEASURES[0]}, {HOPS}"
 """The number of Tables 3 and 4 near which job lengths are scaled: listed, and beside no number of the paper."""
-LENGTHS = "Job lengths are ours, scaled so that at full size Hops's makespan is near the paper's (not varied)"
+LENGTHS = "Job lengths are ours, scaled to the paper's makespan of Hops at full size"
 LEARNED, LEARNED_SIA = "Hops, learned speeds", "Sia, learned speeds"
 SPLIT, QUICK_HOPS, QUICK_SIA = "Sia, gangs split", "Hops, 60 s", "Sia, 60 s"
 FREE, PLAIN, TYPES = "Hops, profiles for nothing", "Gavel, no queue", "Hops, told types only"
@@ -91,7 +91,7 @@ def compared(
         for name, numbers in paper.items()
         for measure in MEASURES
     ]  # fmt: skip
-    plain[0] = plain[0]._replace(measure=f"{CALIBRATED} (calibrated)", paper=None, why=f"Not reproduced: {lengths}.")
+    plain[0] = plain[0]._replace(measure=f"{CALIBRATED} (calibrated)", paper=None, note=f"Not reproduced: {lengths}.")
     ratios = [
         Entry(f"{measure}, {other} / {HOPS}", "1", paper[other][measure] / paper[HOPS][measure],
             over(found, measure, other, HOPS), none_if_zero(found, measure, HOPS, why), source)
@@ -185,8 +185,8 @@ def reasons(size: HopsSize) -> PaperFigure:
         rows.append(Entry(f"GPU time held from the last arrival on, {name}", "%", None, share, why, "ours"))
     rows += [
         Entry(f"restarts, {name}", "%", None, 100 * cell(many, name, "restarts"),
-            "Of the GPU time held; 10 s each for all. The objective of Hops has no term for them, Sia's has "
-            "(not varied).", "ours")
+            "Of the GPU time held; 10 s each for all. The objective of Hops has no term for them, Sia's has.",
+            "ours")
         for name in found
     ]  # fmt: skip
     pairs = [
@@ -231,7 +231,7 @@ def figure_10(size: HopsSize) -> PaperFigure:
     why = "The paper says that simulation and cluster are similar; nearest to it: speeds learned by the three layers."
     sensitive = (
         "What is measured of 16 GPUs on two servers stands for 2 GPUs there too (3.3), and moves (10); above sigma a "
-        "job is kept on one server, however slow (not varied)."
+        "job is kept on one server, however slow."
     )
     rows = (
         *(Entry(f"{measure}, {LEARNED} / {HOPS}", "1", 1.0 if measure == "JCT" else None,
@@ -264,7 +264,7 @@ def figure_6(size: HopsSize) -> PaperFigure:
     error = _errors(size, unstable=False)["error"]
     why = (
         "Hosts of unknown speed, and built-in speeds, which grow with GPUs by a power law (ours), not by the paper's "
-        "formula (not varied); the paper measures two models and does not say after how much training."
+        "formula; the paper measures two models and does not say after how much training."
     )
     rows = tuple(
         Entry(f"accuracy, stable loading, {when}", "%", None, 100 * (1 - float(error.iloc[at])), why, "4.1")

@@ -36,11 +36,6 @@ def test_every_simulated_figure_of_the_evaluation_is_there(figures: dict[str, Pa
     assert set(figures) == drawn | {"5.4 reasons", "5.4 trace", "Guarantee"}
 
 
-def test_more_gpus_for_the_profiler_are_a_reason_only_where_they_help() -> None:
-    assert "a part of the reason" in profiler._why("dynamic", 300.0, 40.0)
-    assert "fewer for leases" in profiler._why("dynamic", 0.13, 0.22)
-
-
 def test_misses_are_split_as_the_runs_own_counts_of_refused_jobs_say() -> None:
     setting = replace(at(TINY), jobs=40, load=5.0, hostile=0.6)
     found = lines.measured(setting, lines.CHRONUS, 0)
@@ -108,11 +103,8 @@ def test_local_search_rescues_only_where_hostile_jobs_were_refused_and_miss_less
     assert "no refused job is hostile" in allocator._rescued(20.0, 0.0, [math.nan, math.nan])
 
 
-def test_longer_jcts_are_put_down_to_where_the_time_goes() -> None:
-    waits, shorter = allocator._spent(70.0, -20.0), allocator._spent(-70.0, 20.0)
-    assert "+50 s on average, because of its time without GPUs: +70 s without GPUs, -20 s on them" in waits
-    assert "-50 s on average, because of its time without GPUs" in shorter
-    assert all("its time on GPUs" in allocator._spent(*parts) for parts in ((-5.0, 40.0), (5.0, -40.0)))
+def test_longer_jcts_are_split_into_where_the_time_goes() -> None:
+    assert "+50 s on average: +70 s without GPUs, -20 s on them" in allocator._spent(70.0, -20.0)
     assert allocator._spent(5.0, -5.0) == "Best effort takes as long."
     assert allocator._spent(math.nan, math.nan) == "No best-effort job tells."
 

@@ -189,7 +189,7 @@ def test_the_training_experiment_shows_each_way_at_its_best(figures: dict[str, P
     assert found.ours("accuracy, forked (paper: images)") >= ends["forked"] - 1e-9
     assert found.ours("accuracy, one node (paper: images)") >= ends["one node"] - 1e-9
     missing = found.table[found.table["ours"].isna()]
-    assert len(missing) == 4 and missing["why"].str.contains("out of reach").all()
+    assert len(missing) == 4 and missing["note"].str.contains("out of reach").all()
 
 
 def test_errors_of_speeds_are_compared_from_the_first_measurements_on() -> None:

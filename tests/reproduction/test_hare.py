@@ -101,8 +101,8 @@ def test_each_mean_lies_in_the_interval_that_its_words_give(figures: dict[str, P
     checked = 0
     for figure in figures.values():
         for row in figure.rows:
-            if "seeds, 95 %: " in row.why:
-                low, high = row.why.split("95 %: ")[1].split(". ")[0].rstrip(".").split(" to ")
+            if "seeds, 95 %: " in row.note:
+                low, high = row.note.split("95 %: ")[1].split(". ")[0].rstrip(".").split(" to ")
                 assert float(low) - 0.006 <= row.ours <= float(high) + 0.006, row
                 assert row.unit != "1" or float(low) >= 0, row
                 checked += 1

@@ -77,7 +77,7 @@ def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, PaperFigu
 
 
 def test_the_words_beside_a_ratio_say_what_was_measured_at_this_size(figures: dict[str, PaperFigure]) -> None:
-    why = {row.measure: row.why for row in figures["Table 3"].rows}
+    why = {row.measure: row.note for row in figures["Table 3"].rows}
     found = {name: summary(run) for name, run in physical.runs(TINY).items()}
     waited = {name: run.jobs["waited_s"].mean() for name, run in physical.runs(TINY).items()}
     paper_min = {"Sia": (88, 57), "Gavel": (127, 57)}
@@ -98,7 +98,7 @@ def test_the_words_beside_a_ratio_say_what_was_measured_at_this_size(figures: di
 def test_where_there_is_no_ratio_the_words_say_so(figures: dict[str, PaperFigure]) -> None:
     rows = [row for figure in figures.values() for row in figure.rows]
     none = [row.measure for row in rows if math.isnan(row.ours)]
-    assert none == [row.measure for row in rows if row.why == "No ratio: it is 0 under Hops."] and none
+    assert none == [row.measure for row in rows if row.note == "No ratio: it is 0 under Hops."] and none
 
 
 def test_words_on_fragments_are_those_of_who_has_some() -> None:
@@ -106,7 +106,7 @@ def test_words_on_fragments_are_those_of_who_has_some() -> None:
     own = {lines.HOPS: 0.0, lines.SIA: 2.5, lines.GAVEL: 1.0}
     found = pd.DataFrame.from_dict({name: {**measures, "fragments": n} for name, n in own.items()}, orient="index")
     rows = physical.compared(found, physical.PAPER, "Table 3", physical.LENGTHS)
-    why = {row.measure: row.why for row in rows}
+    why = {row.measure: row.note for row in rows}
     assert why["fragments, Hops"] == "Counted once a round; here there are none."
     assert "no node" in why["fragments, Sia"]
     assert why["fragments, Gavel"] == "Counted once a round."
@@ -115,7 +115,7 @@ def test_words_on_fragments_are_those_of_who_has_some() -> None:
 def test_priorities_say_how_many_jobs_are_above_the_papers_number(figures: dict[str, PaperFigure]) -> None:
     for row in figures["Fig. 13"].rows:
         if row.measure.startswith("max LR"):
-            assert row.paper is not None and ("Here 0 of 4 jobs" in row.why) == (row.ours <= row.paper)
+            assert row.paper is not None and ("Here 0 of 4 jobs" in row.note) == (row.ours <= row.paper)
 
 
 def test_time_and_window_are_held_against_the_paper_from_a_thousand_jobs_on(figures: dict[str, PaperFigure]) -> None:

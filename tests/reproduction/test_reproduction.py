@@ -46,7 +46,7 @@ def test_every_figure_compares_or_says_why_it_cannot(evaluated: Callable[[str], 
             measures = [row.measure for row in figure.rows]
             assert len(set(measures)) == len(measures), figure.name  # each is a seed's value once
             for row in figure.rows:
-                assert row.measure and row.unit and row.source and row.why.endswith("."), row
+                assert row.measure and row.unit and row.source and row.note.endswith("."), row
             for panel in figure.panels.values():
                 assert not panel.frame.empty and panel.drawing().label
 

@@ -25,7 +25,7 @@ from workbench.session.api import simulate
 def test_the_page_on_the_papers_has_what_the_search_finds(search: Callable[[Any], PaperFigure]) -> None:
     first, *_, held = search(None).rows
     page = (Path(__file__).resolve().parents[2] / "docs" / "papers.md").read_text(encoding="utf-8")
-    assert f"| {first.why.removesuffix('.')} | {held.ours:g} |" in page
+    assert f"| {first.note.removesuffix('.')} | {held.ours:g} |" in page
 
 
 @pytest.mark.parametrize("values", [(), (0.5, 0.7)])

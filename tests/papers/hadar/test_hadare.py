@@ -449,4 +449,4 @@ def test_no_row_mixes_the_mechanisms_and_ours_stand_beside_no_number_of_the_pape
 def test_what_was_calibrated_is_not_reproduced():
     rows = physical.figure_9(SIZES["tiny"]).table.set_index("measure")
     row = rows.loc["TTD, Gavel, M-5, AWS (calibrated)"]
-    assert math.isnan(row["paper"]) and math.isnan(row["ratio"]) and "Calibrated" in row["why"]
+    assert math.isnan(row["paper"]) and math.isnan(row["ratio"]) and "Calibrated" in row["note"]
