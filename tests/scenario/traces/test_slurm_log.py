@@ -36,9 +36,8 @@ def runs_as_recorded(scenario: Scenario) -> workbench.Run:
     for job in scenario.jobs:
         took = jobs.loc[job.name, "finish_s"] - jobs.loc[job.name, "first_start_s"]
         assert abs(took - (job.steps - job.steps_done)) < 1
-        assert set(ran[ran["job"] == job.name]["accelerator"]) <= set(
-            job.model.removeprefix("recorded on ").split(" or ")
-        )
+        types = {*ran[ran["job"] == job.name]["accelerator"]}
+        assert types <= {*job.model.removeprefix("recorded on ").split(" or ")}
     return run
 
 
@@ -309,11 +308,11 @@ def test_jobs_without_gpus_have_all_nodes_of_a_partition_that_has_some_with_gpus
     """c1 has no GPUs and m1 has; a job of small ran on either."""
     nodes = NODES.replace("PartitionName=small Nodes=v1,m1", "PartitionName=small Nodes=v1,m1,c1")
     jobs = (Ran("1", 0, 5, 600, "", "m1", "small"), Ran("2", 10, 10, 700, "", "c1", "small"))
-    (tmp_path / "nodes").write_text(nodes)
-    (tmp_path / "log").write_text(dump(*jobs))
-    scenario, _ = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
+    scenario, _ = read(tmp_path, dump(*jobs), nodes=nodes)
     on_cpus = {node.name: node.gpus for node in scenario.cluster.each_node if node.accelerator == "cpu"}
     assert on_cpus == {"v1/cpu": 32, "m1/cpu": 32, "c1": 64}
+    _, report = read(tmp_path, dump(*jobs), nodes=nodes.replace("CPUs=32", "CPUs=1025", 1))
+    assert "more than 1024 GPUs or CPUs of one node, left out: 1025 of v1/cpu" in report.notes
     run = workbench.simulate(scenario, "slurm")
     assert set(run.timeline["accelerator"]) == {"cpu"} and len(run.jobs) == 2
 
@@ -420,10 +419,9 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
     waiting = row(
         Ran("3_[4-6%2]", 100, 0, 0, "gres/gpu=8", state="PENDING", submit_line="sbatch -d afterany:1 x", eligible_s=130)
     )
-    cut = row(Ran("8_[1,3,5-9:2,...]", 900, 0, 0, state="PENDING"))
-    long = row(Ran("9_[0-4,7-150000]", 900, 0, 0, state="PENDING"))
-    odd = row(Ran("10_[1,2x,y]", 900, 0, 0, state="PENDING"))
-    unread = row(Ran("14_[x]", 900, 0, 0, state="PENDING")) + "\n" + row(Ran("15_[5-1]", 900, 0, 0, state="PENDING"))
+    queues = ("8_[1,3,5-9:2,...]", "9_[0-4,7-150000]", "10_[1,2x,y]", "14_[x]", "15_[5-1]")
+    never = [row(Ran(name, 900, 0, 0, state="PENDING")) for name in queues]
+    never.append(row(Ran("19", 900, 0, 0, "gres/gpu=x", state="PENDING")))
     gone = row(Ran("4", 200, 500, 0, state="CANCELLED by 1")).replace(when(500), "None", 1)
     held = row(Ran("5", 300, 0, 0, state="PENDING")).replace("|100|", "|0|")
     early = row(Ran("6", 200, 300, 0, state="CANCELLED by 1", eligible_s=300))
@@ -434,7 +432,7 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
     pending = (row(Ran(name, 100, 0, 0, "gres/gpu=4", partition=of, state="PENDING")) for name, of in parts.items())
     back = row(Ran("7", 70, 300, 10, "", "c1", "cpu")).replace(when(310), when(280))
     lines = dump(Ran("1", 50, 60, 600), Ran("2", 70, 80, 900, "", "c1", "cpu"))
-    lines += "\n".join((waiting, gone, held, early, back, cut, long, odd, unread, before, *pending, lost))
+    lines += "\n".join((waiting, gone, held, early, back, *never, before, *pending, lost))
     files = {"config": "ClusterName = c\nPriorityType = priority/basic\n", "nodes": NODES}
     lines = lines.replace(f"{when(0)}|{when(0)}", "Unknown|Unknown")
     scenario, report = read(tmp_path, lines + "\n", **files)
@@ -470,13 +468,15 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
     assert [job.name for job in scenario.jobs] == ["job-1"]
     for told in (
         "33 jobs never started in the log",
+        "2 jobs never started, held or never eligible",
+        "1 job never started whose number of GPUs cannot be read: in no queue",
         *(f"1 job never started, of partitions without {what} in the files: in no queue" for what in ("nodes", "GPUs")),
         "149979 tasks of arrays that never started beyond the first 20 of each",
         "1 array never started whose list of tasks sacct cut (`...`)",
         "3 arrays never started with tasks that cannot be read: these are not in it",
         "1 job ended sooner than the run time allows",
     ):
-        assert [note for note in report.notes if note.startswith(told)]
+        assert [note for note in report.notes if note.startswith(told)], report.notes
     assert not [each for each in report.dropped if "step" in each.reason]
     assert workbench.simulate(scenario, "slurm").jobs["job"].tolist() == ["job-1"]
 

@@ -149,35 +149,18 @@ def convert(
         raise InputError("cluster", Words("given"), "nothing beside --nodes, which says what the cluster is")
     site.settle()
     known = read_ratios(ratios) if ratios is not None else ()
-    read = list(_attempts(read_log(source, log, columns), log))
-    beside = [] if cut.sample else list(_waited(log, read))
+    ran = list(_attempts(read_log(source, log, columns), log))
+    waited = [] if cut.sample else list(_waited(log, ran))
     if cluster is None:
-        site.notes += observed(site, [*{row.name: row for row in read}.values()], known_nodes, source)
-        read, beside = list(with_types(read, site)), list(with_types(beside, site))
-        lost = [str(row.facts.get("partition", "")) for row in beside if not (row.ran_on or row.may)]
-        log.odd["nowhere", 0] = sum(not site.of_partition(name) for name in lost)
-        log.odd["without GPUs", 0] = len(lost) - log.odd["nowhere", 0]
-        beside = [row for row in beside if row.ran_on or row.may]
-        apart = {row.line for row in read if not row.gpus and not row.may and not site.types(row.hosts)}
-        log.drops.add_all(APART, sorted(apart))
-        beside += [
-            row for row in read if row.line in apart and "start_s" in row.times and not cut.sample and site.has_rules
-        ]
-        read, beside = [on_cpus(row) for row in read if row.line not in apart], [*map(on_cpus, beside)]
-        cpu_only = {host for row in read if row.ran_on == (CPU,) for host in row.hosts if host in site.nodes}
-        cpu_only |= {each for host in cpu_only for each in site.nodes[host].partitions}
-        if not read:
-            account(source_name(source), FORMAT, read, log.drops)
-        cluster = site.cluster({host for row in read for host in row.hosts}, cpu_only)
-        if not cluster["nodes"]:
-            expected = 'nodes with their GPUs: scontrol show nodes, or sinfo -N -o "%N|%P|%G|%c|%m|%f|%T"'
-            raise InputError("nodes", ",".join(map(str, nodes)), expected)
+        site.notes += observed(site, [*{row.name: row for row in ran}.values()], known_nodes, source)
+        read, queued, cluster = _on_nodes(log, site, ran, waited, source, whole=not cut.sample)
     else:
-        log.drops.add_all("0 GPUs", (row.line for row in read if not row.gpus))
-    read = [row for row in read if row.gpus]
+        log.drops.add_all("0 GPUs", (row.line for row in ran if not row.gpus))
+        read, queued = ([row for row in rows if row.gpus] for rows in (ran, waited))
+        log.odd["without GPUs", 0] = len(waited) - len(queued)
     first = min((row.times["submit_s"] for row in read), default=0.0)
-    beside = [row for row in beside if row.gpus and (cut.to_s is None or row.arrival_s - first < cut.to_s)]
-    beside = [*{row.name: row for row in beside}.values()]  # each once, also of a log that has it twice
+    inside = (row for row in queued if cut.to_s is None or row.arrival_s - first < cut.to_s)
+    beside = [*{row.name: row for row in inside}.values()]  # each once, also of a log that has it twice
     starts = [_start(row) for row in read if "start_s" in row.times]
     rows, zero = dated(read)
     cut = cut._replace(cluster=cluster)
@@ -193,6 +176,33 @@ def convert(
     log.odd["held to a type", 0] = held_to_a_type(kept, {job.name: job.model for job in scenario.jobs})
     notes = (*summary.notes, *log.notes, *notes_of(log, site, kept, beside))
     return scenario, replace(summary, notes=notes)
+
+
+def _on_nodes(
+    log: Log, site: Site, ran: Sequence[TimedRow], waited: Sequence[TimedRow], source: str | Path, *, whole: bool
+) -> tuple[list[TimedRow], list[TimedRow], dict[str, Any]]:
+    """The jobs on the site's types, those beside them, and the cluster. ran, waited: in the log; whole: not a sample.
+
+    Raises InputError where no job is left, or no node has GPUs.
+    """
+    typed, queued = list(with_types(ran, site)), list(with_types(waited, site))
+    lost = [str(row.facts.get("partition", "")) for row in queued if not (row.ran_on or row.may)]
+    log.odd["nowhere", 0] = sum(not site.of_partition(name) for name in lost)
+    log.odd["without GPUs", 0] = len(lost) - log.odd["nowhere", 0]
+    apart = {row.line: row for row in typed if not row.gpus and not row.may and not site.types(row.hosts)}
+    log.drops.add_all(APART, sorted(apart))
+    elsewhere = [row for row in apart.values() if "start_s" in row.times and whole and site.has_rules]
+    read = [on_cpus(row) for row in typed if row.line not in apart]
+    beside = [on_cpus(row) for row in (*queued, *elsewhere) if row.ran_on or row.may or row.line in apart]
+    cpu_only = {host for row in read if row.ran_on == (CPU,) for host in row.hosts if host in site.nodes}
+    cpu_only |= {each for host in cpu_only for each in site.nodes[host].partitions}
+    if not read:
+        account(source_name(source), FORMAT, read, log.drops)
+    cluster = site.cluster({host for row in read for host in row.hosts}, cpu_only)
+    if not cluster["nodes"]:
+        expected = 'nodes with their GPUs: scontrol show nodes, or sinfo -N -o "%N|%P|%G|%c|%m|%f|%T"'
+        raise InputError("nodes", Words("none with GPUs"), expected)
+    return read, beside, cluster
 
 
 def log_and_site(paths: Sequence[Path]) -> tuple[Path, list[Path]]:
@@ -315,9 +325,20 @@ def _row(log: Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
             facts["nodes"] = float(len(where))
     log.tell("over limit", duration_s > float(facts.get("limit_s", duration_s)) + TICK_S)
     ran_on = tuple(kind for kind in kinds if kind != "gpu")
-    ended = ENDED[0] if state in GOING_ON else state
-    told = ran_on, ended, times, where, facts
-    return TimedRow(line, f"job-{job}", None, gpus, arrival_s, duration_s, user, None, *told)
+    return TimedRow(
+        line,
+        f"job-{job}",
+        None,
+        gpus,
+        arrival_s,
+        duration_s,
+        user=user,
+        ran_on=ran_on,
+        ended=ENDED[0] if state in GOING_ON else state,
+        times=times,
+        hosts=where,
+        facts=facts,
+    )
 
 
 def _times(log: Log, cells: Mapping[str, str], submitted_s: float, duration_s: float) -> dict[str, float]:
@@ -440,11 +461,10 @@ def _waited(log: Log, read: Sequence[TimedRow]) -> Iterator[TimedRow]:
     for line, cells in log.waited:
         log.line = line
         found, since_s, job = allotted(cells), timestamp(cells.get("Eligible", "")), cells["JobID"].partition("%")[0]
-        if isinstance(found, str) or since_s is None or cells.get("Priority") == "0":
-            continue
         until_s = timestamp(cells.get("End", ""))
         until_s = math.inf if until_s is None else until_s
-        if until_s <= since_s:
+        if isinstance(found, str) or since_s is None or cells.get("Priority") == "0" or until_s <= since_s:
+            log.odd["unread" if isinstance(found, str) else "held", 0] += 1
             continue
         kinds, known = found
         facts = _facts(cells, log, known)
@@ -453,10 +473,10 @@ def _waited(log: Log, read: Sequence[TimedRow]) -> Iterator[TimedRow]:
             facts["array_most"] = float(most)
         ran_on, times = tuple(kind for kind in kinds if kind != "gpu"), {"eligible_s": since_s, "end_s": until_s}
         times["submit_s"] = timestamp(cells["Submit"]) or since_s
-        told = int(sum(map(float, kinds.values()))), since_s, 0.0, given(cells.get("User")), None, ran_on, None, times
+        one = TimedRow(line, job, None, int(sum(map(float, kinds.values()))), since_s, 0.0, given(cells.get("User")))
         for name in (f"job-{task}" for task in _tasks(job, log)):
             if began.get((name, times["submit_s"]), -math.inf) < since_s:
-                yield TimedRow(line, name, None, *told, facts=facts)
+                yield replace(one, name=name, ran_on=ran_on, times=times, facts=facts)
 
 
 def _tasks(job: str, log: Log) -> list[str]:

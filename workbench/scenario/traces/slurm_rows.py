@@ -214,6 +214,8 @@ def notes_of(log: Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[Ti
         (on_cpus, "job", f"without GPUs: on the type {CPU}, whose slots are CPUs; measures count them as GPUs"),
         (odd["held to a type"], "job", "asked for no type, wait for the one where they ran: longer (--ratios)"),
         (waited, "job", "never started in the log: slurm has them in its queue as long as that had, and starts none"),
+        (odd["held"], "job", "never started, held or never eligible as far as the log says: in no queue"),
+        (odd["unread"], "job", "never started whose number of GPUs cannot be read: in no queue"),
         (odd["nowhere"], "job", "never started, of partitions without nodes in the files: in no queue"),
         (odd["without GPUs"], "job", "never started, of partitions without GPUs in the files: in no queue"),
         (odd["tasks"], "task", f"of arrays that never started beyond the first {MOST_TASKS} of each: not in it"),

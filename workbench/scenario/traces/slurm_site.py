@@ -69,6 +69,8 @@ EXPECTED = (
     "what sinfo, scontrol show nodes|partitions|config|reservation|topology, sacctmgr -P show assoc|qos|event|"
     "reservation or sshare -a -l -P prints, or slurm.conf"
 )
+MOST_SLOTS = 1024
+"""Of a node in a scenario."""
 NO_RESERVATIONS = "No reservations in the system"
 """What `scontrol show reservation` prints instead of nothing."""
 NAMES = ("account", "parent", "user", "AllowAccounts", "DenyAccounts", "Accounts", "Users")
@@ -438,7 +440,7 @@ class Site:
         found = {(f"{name}/{kind}" if i else name): (kind, most) for i, (kind, most) in enumerate(facts.gres.items())}
         if with_cpus and facts.cpus:
             found[f"{name}/{CPU}" if found else name] = (CPU, facts.cpus)
-        return {each: (kind, most) for each, (kind, most) in found.items() if 1 <= most <= 1024}
+        return {each: (kind, most) for each, (kind, most) in found.items() if most >= 1}
 
     def cluster(self, used: set[str], with_cpus: set[str]) -> dict[str, Any]:
         """The cluster, as in a scenario file.
@@ -447,13 +449,19 @@ class Site:
         machines, and partitions, of jobs without GPUs.
         """
         groups: dict[tuple[Any, ...], list[str]] = {}
+        large = list[str]()
         gone = [name for name, facts in self.nodes.items() if facts.away and name not in used]
         for name, facts in self.nodes.items():
             if name in gone:
                 continue
             attributes = tuple(facts.attributes().items())
             for part, (kind, most) in self.parts(name, bool(with_cpus & {*facts.partitions, name})).items():
-                groups.setdefault((kind, most, attributes, part[len(name) :]), []).append(part)
+                if most > MOST_SLOTS:
+                    large.append(f"{most} of {part}")
+                else:
+                    groups.setdefault((kind, most, attributes, part[len(name) :]), []).append(part)
+        if large:
+            self.notes.append(f"more than {MOST_SLOTS} GPUs or CPUs of one node, left out: {listed(large, 5)}")
         if gone:
             self.notes.append(f"{counted(len(gone), 'node')} down or drained, without a job in the log: left out")
         nodes: list[dict[str, Any]] = []
