@@ -78,7 +78,6 @@ BELIEFS: Fields = {
 CODED: Fields = {"mechanism: leases given as in the authors' program": {"coded": True}}
 MEDIAN_UP: Fields = {"setting: sizes from the median up": {"median_up": True}}
 ROUNDS: Fields = {"setting: up to 100 rounds of a job for 30": {"rounds": 100}}
-STEADY = ("*highest steady load",)
 SEEDS = 3
 """Of a gap whose runs are no matter of seconds."""
 
@@ -117,10 +116,9 @@ SIA_RIVALS = _rivals(
 )
 
 
-def _load(rates: str, low: float, high: float, rivals: Fields | None = None) -> Causes:
-    """Of a figure over loads: speeds, a higher load (of the rates that it goes by), a larger cluster, baselines."""
-    fields = {**SPEEDS, "setting: a higher load": {rates: (high,)}, **WIDER, **(rivals or {})}
-    return Causes("small", {rates: (low,)}, STEADY, fields, SEEDS)
+def _load(rates: str, at: float, rivals: Fields | None = None) -> Causes:
+    """Of a figure over loads, at one, as the row has the curve: speeds, a larger cluster, baselines."""
+    return Causes("small", {rates: (at,)}, ("mean * jobs/h",), {**SPEEDS, **WIDER, **(rivals or {})}, SEEDS)
 
 
 def _nodes(*measures: str, others: Fields | None = None) -> Causes:
@@ -208,15 +206,14 @@ GAPS: Mapping[str, Causes] = {
     "gavel.fig8": _load(
         "single",
         2.0,
-        2.5,
         _rivals(
             ("LAS as a queue", QUEUED_LAS),
             ("Gandiva's pairs looked up", GANDIVA),
             ("AlloX without preemption", Line("AlloX", "allox", {"preemptive": False})),
         ),
     ),
-    "gavel.fig9": _load("multiple", 1.0, 1.5),
-    "gavel.fig10": _load("multiple", 1.0, 1.5, FTF_RIVALS),
+    "gavel.fig9": _load("multiple", 1.0),
+    "gavel.fig10": _load("multiple", 1.0, FTF_RIVALS),
     "gavel.cost": Causes(
         "small",
         {},
@@ -238,9 +235,9 @@ GAPS: Mapping[str, Causes] = {
     "gavel.fig14": Causes(
         "small", {"single": (2.0,)}, ("mean JCT, *",), {**SPEEDS, "setting: a higher load": {"single": (2.5,)}}
     ),
-    "gavel.fig16": _load("single", 0.7, 0.9, FIFO_RIVALS),
-    "gavel.fig17": _load("single", 2.0, 2.5, FTF_RIVALS),
-    "gavel.fig18": _load("multiple", 0.5, 1.0, FIFO_RIVALS),
+    "gavel.fig16": _load("single", 2.0, FIFO_RIVALS),
+    "gavel.fig17": _load("single", 2.0, FTF_RIVALS),
+    "gavel.fig18": _load("multiple", 1.0, FIFO_RIVALS),
     "gavel.fig19": Causes(
         "small",
         {"batches": (360,)},
@@ -257,7 +254,7 @@ GAPS: Mapping[str, Causes] = {
         },
         SEEDS,
     ),
-    "gavel.fig20": _load("multiple", 1.0, 1.6),
+    "gavel.fig20": _load("multiple", 1.0),
     "chronus.fig6a": _drawn(("profiling delay, mean, dynamic", "wDMR, dynamic", "wDMR, * GPUs")),
     "chronus.fig6b": _drawn(
         ("longest profiling delay*",),

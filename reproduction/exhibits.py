@@ -6,7 +6,8 @@ draws of a few), against a number p that the paper prints: it *holds* where the 
 the interval further than that from the mean; else it has the *direction* where the measure compares two things (`/`,
 `over`), the whole interval lies on the paper's side of 1 and the mean at most `FAR` times as far from 1 as p; else it
 is *open* where the interval comes within `NEAR` of p; else it *fails*. A claim without a number, as `> 1`, holds, fails
-or is open as the whole interval has it, none of it, or a part.
+or is open as the whole interval has it, none of it, or a part. What a paper says of a curve (`up to p times`) is judged
+on one point, chosen by the means over seeds, never seed by seed.
 
 What is unknown in a seed is not left out, as that would keep the seeds that went well: the claim is *open*, whatever
 the others say. Jobs that are unfinished at the end count until then. Left out is a seed whose workload has no job that
@@ -30,7 +31,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from reproduction.figure import PaperFigure
-from workbench.analysis.metrics.confidence import mean_interval, ratio_interval
+from workbench.analysis.metrics.confidence import LEVEL, mean_interval, ratio_interval
 
 NEAR = 0.1
 """ours: share of the paper's number; of a percentage at least one point."""
@@ -57,16 +58,23 @@ class Claim(NamedTuple):
     less: str | Mapping[str, float] = ""
     absent: bool = False
     word: str = ""
+    point: str = ""
+    steady: str = ""
+
+    def beside(self, other: str, measure: str) -> str:
+        """Another measure's name, `*` being what it is in one that the claim is about."""
+        begin, _, end = self.measure.partition("*")
+        return other.replace("*", measure[len(begin) : len(measure) - len(end)])
 
     def taken(self, measure: str) -> Mapping[str, float]:
         """`less` by measure, of one that the claim is about."""
         less = {self.less: 1.0} if isinstance(self.less, str) else self.less
-        begin, _, end = self.measure.partition("*")
-        star = measure[len(begin) : len(measure) - len(end)]
-        return {other.replace("*", star): times for other, times in less.items() if other}
+        return {self.beside(other, measure): times for other, times in less.items() if other}
 
     def told(self, measure: str) -> str:
         """A measure that it is about, with what is taken off."""
+        if self.point:
+            return self.measure.partition("*")[0] + self.point
         less = (
             f" {'-' if times > 0 else '+'} {'' if abs(times) == 1 else f'{abs(times):g} x '}{other}"
             for other, times in self.taken(measure).items()
@@ -156,8 +164,8 @@ class Finding(NamedTuple):
 
 
 def claim_of(claims: Sequence[Claim], measure: str) -> Claim | None:
-    """The first that is about a measure."""
-    return next((each for each in claims if fnmatchcase(measure, each.measure)), None)
+    """The first that is about a measure by itself."""
+    return next((each for each in claims if not each.point and fnmatchcase(measure, each.measure)), None)
 
 
 def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
@@ -196,10 +204,33 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
         found.append(Finding(claim.told(measure), unit, said, paper, mean, *ends, len(ours), outcome))
     unmeasured = (math.nan,) * 4
     for claim in exhibit.claims if known else ():
-        if not claim.absent and not any(fnmatchcase(measure, claim.measure) for measure in known):
+        counted = _points(claim, known) if claim.point else []
+        if counted:
+            paper, size = float(counted[0]["paper"].iloc[0]), counted[0]["seed"].nunique()
+            mean, low, high = _extreme(claim, [rows["ours"].tolist() for rows in counted])
+            aim = claim.value if math.isnan(paper) else paper
+            outcome = judged(claim, aim, "1", mean, low, high, ratio=True)
+            found.append(Finding(claim.told(""), "1", claim.text(aim), paper, mean, low, high, size, outcome))
+        elif claim.point or (not claim.absent and not any(fnmatchcase(measure, claim.measure) for measure in known)):
             said = claim.text(claim.value) + claim.ours
             found.append(Finding(claim.told(claim.measure), "", said, *unmeasured, 0, "open"))
     return found
+
+
+def _points(claim: Claim, known: Mapping[str, pd.DataFrame]) -> list[pd.DataFrame]:
+    """Of a claim on a curve the points that count: known in every seed, and steady."""
+    of = {measure: rows for measure, rows in known.items() if fnmatchcase(measure, claim.measure)}
+    zero = {measure for measure, rows in known.items() if (rows["ours"] == 0).all()}
+    steady = [rows for measure, rows in of.items() if not claim.steady or claim.beside(claim.steady, measure) in zero]
+    return [rows for rows in steady if rows["ours"].notna().all()]
+
+
+def _extreme(claim: Claim, points: Sequence[Sequence[float]]) -> tuple[float, float, float]:
+    """The largest (with `>` the least) of the means of ratios over seeds, and its interval: from the largest (least)
+    lower to the largest (least) upper end of intervals that hold for all points together (Bonferroni)."""
+    intervals = [ratio_interval(each, 1 - (1 - LEVEL) / len(points)) for each in points]
+    mean, low, high = (min(ends) if claim.sign == ">" else max(ends) for ends in zip(*intervals, strict=True))
+    return mean, low, high
 
 
 def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high: float, ratio: bool) -> _Outcome:

@@ -131,13 +131,14 @@ def gain(table: pd.DataFrame, slow: str, fast: str) -> float:
     return float(both.loc[both.index.max()]) if len(both) else math.nan
 
 
-def gains(jobs: pd.DataFrame, slow: str, fast: str) -> pd.Series[float]:
-    """By load, how many times as long jobs take on one line as on another, means over jobs and then seeds.
+def gains(jobs: pd.DataFrame, value: str, slow: str, fast: str) -> pd.Series[float]:
+    """By load, how many times as large a value is on one line as on another, means over jobs and then seeds.
 
-    A job that is not finished counts until the end of its run, so that a saturated line has at least so much.
+    Of `least_h` a job that is not finished counts until the end of its run, so that a line that does not sustain a load
+    has at least so much; NaN where a value is missing.
     """
-    means = jobs.groupby(["line", "per_hour", "seed"], sort=False)["least_h"].mean()
-    lines = means.groupby(level=["line", "per_hour"], sort=False).mean()
+    means = jobs.groupby(["line", "per_hour", "seed"], sort=False)[value].mean(skipna=False)
+    lines = means.groupby(level=["line", "per_hour"], sort=False).mean(skipna=False)
     found: pd.Series[float] = lines[slow] / lines[fast]
     return found
 

@@ -34,6 +34,7 @@ from reproduction.registry import exhibits as known
 from reproduction.results import COLUMNS as KEPT
 from reproduction.results import FOLDER, KeptResults
 from reproduction.runner import Cell
+from workbench.analysis.metrics.confidence import ratio_interval
 from workbench.base.errors import InputError
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.session.api import load, snapshot_at
@@ -135,6 +136,25 @@ def test_the_interval_of_a_ratio_has_no_end_below_0_that_of_others_has() -> None
     assert ratio.low * ratio.high == pytest.approx(ratio.ours**2)
     near = [each._replace(measure="m") for each in findings(exhibit, cells({"a / b": [1.0, 1.01], "a b": [1.0, 1.01]}))]
     assert near[0].low == pytest.approx(near[1].low, rel=1e-2) and near[0].high == pytest.approx(near[1].high, rel=1e-2)
+
+
+def test_a_claim_on_a_curve_is_of_the_point_that_the_means_over_seeds_choose() -> None:
+    """Of those that are known and steady in every seed; its interval holds for all of these together."""
+    up_to = Claim("a / b, * jobs/h", value=3, point="most", steady="open, b, * jobs/h")
+    exhibit = Exhibit(
+        "x", "says", lambda size: PaperFigure("F", "t", ()), (Claim("a / b, * jobs/h", ">", 1, point="least"), up_to)
+    )
+    curve = {1: [1.4, 1.6, 1.5], 2: [1.2, 1.9, 2.0], 3: [8.0, 1.0, 1.2], 4: [9.0, 9.0, math.nan]}
+    kept = cells({f"a / b, {rate} jobs/h": of for rate, of in curve.items()} |
+                 {f"open, b, {rate} jobs/h": [0.0, 0.0, 2.0 * (rate == 3)] for rate in curve})  # fmt: skip
+    least, most = findings(exhibit, kept)
+    level = 1 - 0.05 / 2  # of two points
+    assert (most.measure, most.claim, most.seeds) == ("a / b, most", "= 3", 3)
+    assert most[4:7] == pytest.approx(
+        [1.7, *(max(ratio_interval(curve[at], level)[end] for at in (1, 2)) for end in (1, 2))]
+    )
+    assert (least.measure, least.claim, least.ours) == ("a / b, least", "> 1", pytest.approx(1.5))
+    assert findings(exhibit, kept[~kept["measure"].str.startswith("a")])[1].outcome == "open"
 
 
 def test_only_what_compares_two_has_a_direction() -> None:
@@ -458,7 +478,7 @@ def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_compute
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A size that has few is a trend until it has them all; what decides no row is asked for by its name only."""
-    name, kept = "gavel.fig8", KeptResults(tmp_path)
+    name, kept = "gavel.information", KeptResults(tmp_path)
     every = KeptResults().read(name).query("size == 'authors'")
     first, few = every[every["seed"] == 0], every[every["seed"] < runner.FEWEST]
     for size, of, shown in (

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.gavel import SIZES, batch, sweep
+from reproduction.gavel import SIZES, batch, load, sweep
 from reproduction.gavel.settings import continuous, gpus_of
 from reproduction.gavel.sweep import distribution, gain, gains, highest, points, single
 from reproduction.line import Line
@@ -52,7 +52,13 @@ def test_a_gain_is_at_the_highest_load_that_saturates_neither_and_its_curve_coun
     table = points(TWO, "jct_h")
     assert gain(table, "slow", "fast") == pytest.approx(5.0 / 2.0)
     assert gain(points(TWO.assign(jct_h=TWO["least_h"]), "jct_h"), "slow", "fast") == pytest.approx(25.0 / 4.0)
-    assert gains(TWO, "slow", "fast").to_dict() == pytest.approx({1.0: 5.0 / 2.0, 2.0: 25.0 / 4.0})
+    assert gains(TWO, "least_h", "slow", "fast").to_dict() == pytest.approx({1.0: 5.0 / 2.0, 2.0: 25.0 / 4.0})
+    assert gains(TWO, "jct_h", "slow", "fast").to_dict() == pytest.approx({1.0: 5.0 / 2.0, 2.0: math.nan}, nan_ok=True)
+    assert {row.measure: row.ours for row in load._unfinished(TWO)} == {
+        f"unfinished, {line}, {rate} jobs/h": 25.0 * ((line, rate) == ("slow", 2))
+        for line in ("slow", "fast")
+        for rate in (1, 2)
+    }
     assert math.isnan(gain(table[table["x"] == 2.0], "slow", "fast"))
 
 
