@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-import pandas as pd
-
 from reproduction.causes import COLUMNS as GAP_COLUMNS
 from reproduction.causes import GAPS, as_claimed, gap, said, seeds_of
 from reproduction.exhibits import findings, verdict
@@ -108,31 +106,22 @@ def _check(args: argparse.Namespace) -> int:
         if (cell.name, cell.size, cell.commit, at) in done and "+" not in at:
             sys.stdout.write(f"{cell.name}, size {cell.size}, commit {cell.commit}: the same at {at} before\n")
             continue
-        kept = results.read(cell.name).query("size == @cell.size and seed == @cell.seed")
+        kept = results.read(cell.name).query("size == @cell.size")
         try:
             again = computed(cell._replace(commit=""))  # once for all commits
-            found = otherwise(*(_not_timed(cell.name, each) for each in (kept, again)))
-            found += _turned(cell.name, kept, again)
+            found = otherwise(cell.name, kept, again)
         except WorkbenchError as error:
             wrong, told = wrong + 1, f"not computed: {error}"
         else:
             wrong += bool(found)
             results.note(cell.name, cell.size, cell.commit, "" if found else at)
-            told = "; ".join([f"{len(found)} of {len(kept)} measures differ", *found]) if found else "the same"
+            told = (
+                "; ".join([f"{len(found)} of {kept['measure'].nunique()} measures differ", *found])
+                if found
+                else "the same"
+            )
         sys.stdout.write(f"{cell.name}, size {cell.size}, seed {cell.seed}, commit {cell.commit}: {told}\n")
     return 1 if wrong else 0
-
-
-def _not_timed(name: str, cells: pd.DataFrame) -> pd.DataFrame:
-    """Without the seconds of a machine, which nobody computes again."""
-    return cells[~cells["measure"].map(exhibits()[name].is_timed).astype(bool)]
-
-
-def _turned(name: str, kept: pd.DataFrame, again: pd.DataFrame) -> list[str]:
-    """Claims on seconds of a machine that come out otherwise on this one, as sentences."""
-    was, now = ({each.measure: each.outcome for each in findings(exhibits()[name], cells)} for cells in (kept, again))
-    timed = [measure for measure in was if exhibits()[name].is_timed(measure) and now.get(measure) != was[measure]]
-    return [f"{measure}: its claim {was[measure]} as kept, {now.get(measure)} now" for measure in timed]
 
 
 def _shown(name: str, size: str, results: KeptResults) -> str:

@@ -38,6 +38,10 @@ NEAR = 0.1
 FAR = 10.0
 """ours: beyond so many times as far from 1 as the paper's number a ratio is not what that says."""
 POINTS = ("%", "points")
+RUNS = 5
+"""ours: of what is seconds of a machine; its claims are judged by their 95 % interval."""
+MACHINES = 4.0
+"""ours: so many times longer or shorter may seconds, or a ratio of them, be on another machine or beside other work."""
 AUTHORS = "authors"
 """How the name of a size with the authors' data begins."""
 OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -92,10 +96,6 @@ class Claim(NamedTuple):
         """What is said beside it where its number is ours."""
         return f' (ours: "{self.word}")' if self.word else ""
 
-    def allowed(self) -> tuple[float, float]:
-        """From where to where a measure from 0 on is as said; of a claim with a sign other than `=`."""
-        return (0.0, self.value) if self.sign[0] == "<" else (self.value, math.inf)
-
 
 NOBODY = "no scheduler is asked"
 SEARCHED = "the smallest instance that breaks it, found by search"
@@ -109,8 +109,8 @@ class Exhibit:
 
     name: short, as `fig8`; says: the paper's claim; compute: from a size to what we get, None where that is `reason`;
     claims: what decides; seeded: whether another seed is another workload, or else the numbers are what they are;
-    timed: a pattern of the measures that are seconds of the machine it runs on, of which none is another's: what
-    each claim allows is then its interval; sizes: those that it is computed at, by default all of its paper; scale:
+    timed: a pattern of the measures that are seconds of the machine it runs on, which `RUNS` runs tell: their
+    interval is `spread`; sizes: those that it is computed at, by default all of its paper; scale:
     of a size, against the paper's; belief: what schedulers are told of speeds, by default what its paper's BELIEF
     says; shares: another exhibit of the paper that is measured on the same runs; spans: of seeds on the authors' data
     one after the other are of so many spans of it, which begin again then, 0: each is a draw of its own; beside:
@@ -138,8 +138,8 @@ class Exhibit:
         return self.compute is not None and (self.sizes is None or size in self.sizes)
 
     def told(self, seeds: int) -> int | str:
-        """What a table says of the seeds of a result; seconds of a machine are of one run, and of no other machine."""
-        return seeds if self.seeded or self.timed == "*" else "deterministic"
+        """What a table says of the seeds of a result."""
+        return seeds if self.seeded else f"{seeds} runs" if self.timed else "deterministic"
 
     def is_timed(self, measure: str) -> bool:
         """Whether a measure is seconds of the machine it runs on."""
@@ -194,12 +194,13 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
         ours = made.dropna().tolist()
         mean, half = mean_interval(ours) if ours else (math.nan, math.nan)
         ends = (mean - half, mean + half)
-        if not exhibit.seeded:
+        timed = exhibit.is_timed(measure)
+        if not exhibit.seeded and (not timed or len(ours) == 1):
             ends = (mean, mean)
         elif ratio and " / " in measure and not claim.less:
             ends = ratio_interval(ours)[1:] if ours else ends
         outcome = "open" if unknown and not claim.absent else judged(claim, aim, unit, mean, *ends, ratio)
-        ends = claim.allowed() if exhibit.is_timed(measure) else ends
+        ends = spread(ours) if timed else ends
         said = claim.text(aim) + claim.ours
         found.append(Finding(claim.told(measure), unit, said, paper, mean, *ends, len(ours), outcome))
     unmeasured = (math.nan,) * 4
@@ -231,6 +232,13 @@ def _extreme(claim: Claim, points: Sequence[Sequence[float]]) -> tuple[float, fl
     intervals = [ratio_interval(each, 1 - (1 - LEVEL) / len(points)) for each in points]
     mean, low, high = (min(ends) if claim.sign == ">" else max(ends) for ends in zip(*intervals, strict=True))
     return mean, low, high
+
+
+def spread(runs: Sequence[float]) -> tuple[float, float]:
+    """From where to where seconds, ratios or differences of them are expected elsewhere, by the runs here; an order of
+    magnitude away from them is outside."""
+    ends = [end for each in runs for end in (each / MACHINES, each * MACHINES)]
+    return min(ends, default=math.nan), max(ends, default=math.nan)
 
 
 def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high: float, ratio: bool) -> _Outcome:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from reproduction.exhibits import AUTHORS, findings
+from reproduction.exhibits import AUTHORS, RUNS, findings, spread
 from reproduction.registry import SMALLEST, exhibits, sizes_of
 from reproduction.results import KeptResults, commit
 from workbench.base.processes import Processes
@@ -27,7 +27,7 @@ QUICK = (SMALLEST, "small")
 """Sizes of seconds to minutes."""
 
 DIGITS = 1e-5
-"""Share of a number that `KeptResults` rounds away, twice over."""
+"""Of a number that `KeptResults` has, the share that it rounds away, twice over."""
 
 
 class Cell(NamedTuple):
@@ -71,8 +71,11 @@ def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list
     exhibit, done = exhibits()[name], results.seeds(name, size)
     if not exhibit.has(size) or size not in sizes_of(name):
         return []
-    left = [seed for seed in range(most if exhibit.seeded else 1) if seed not in done]
-    if not left or left[0] < FEWEST:
+    count = most if exhibit.seeded else min(most, RUNS) if exhibit.timed else 1
+    left = [seed for seed in range(count) if seed not in done]
+    if not exhibit.seeded or not left:
+        return left
+    if left[0] < FEWEST:
         return [seed for seed in left if seed < FEWEST]
     kept = results.read(name).query("size == @size")
     alike = kept.groupby("measure")["ours"].nunique(dropna=False).eq(1).all()
@@ -120,15 +123,23 @@ def kept_cells(name: str, results: KeptResults) -> list[Cell]:
     return found
 
 
-def otherwise(kept: pd.DataFrame, again: pd.DataFrame) -> list[str]:
-    """Measures of a seed that are not the same again, beyond the digits that are kept, as sentences."""
-    was, now = (rows.set_index("measure")["ours"] for rows in (kept, again))
-    return [
-        f"{measure}: kept {was.get(measure, math.nan):g}, now {now.get(measure, math.nan):g}"
-        for measure in was.index.union(now.index, sort=False)
-        if measure not in was
-        or measure not in now
-        or not np.isclose(was[measure], now[measure], rtol=DIGITS, atol=0, equal_nan=True)
+def otherwise(name: str, kept: pd.DataFrame, again: pd.DataFrame) -> list[str]:
+    """Measures of an exhibit at a size that are not the same again, as sentences: of a seed beyond the digits that are
+    kept, seconds of a machine beyond the `spread` of all runs, or with a claim that is turned into its opposite."""
+    exhibit, told = exhibits()[name], []
+    was, now = (rows.set_index("measure")["ours"] for rows in (kept[kept["seed"].isin(again["seed"])], again))
+    for measure in was.index.union(now.index, sort=False):
+        one, other = was.get(measure, math.nan), now.get(measure, math.nan)
+        low, high = spread(kept[kept["measure"] == measure]["ours"].tolist())
+        same = low <= other <= high if exhibit.is_timed(measure) else np.isclose(one, other, DIGITS, 0, equal_nan=True)
+        if not (same and measure in was and measure in now):
+            told.append(f"{measure}: kept {one:g}, now {other:g}")
+    before, after = ({each.measure: each.outcome for each in findings(exhibit, cells)} for cells in (kept, again))
+    turned = {"holds": "fails", "fails": "holds"}
+    return told + [
+        f"{measure}: its claim {before[measure]} as kept, {after[measure]} now"
+        for measure in before
+        if exhibit.is_timed(measure) and after.get(measure) == turned.get(before[measure], before)
     ]
 
 

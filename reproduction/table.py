@@ -75,7 +75,7 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
         "reason": exhibit.reason,
         "unvaried": list(exhibit.unvaried),
         **{each: shown.get(each) for each in names},
-        "seeds": shown.get("seeds") or (None if exhibit.seeded else exhibit.told(0)),
+        "seeds": shown.get("seeds") or (None if exhibit.seeded or exhibit.timed else exhibit.told(0)),
         "authors_data": there.get(of[True]),
         "built_in_data": there.get(of[False]),
         "other_scales": [there[size] for size in sizes_of(name) if size in there and size not in of.values()],
@@ -124,7 +124,7 @@ def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[st
     told = f" --seeds {len(seeds)}" if exhibit.seeded else ""
     first = found[0] if found else None
     spent_s = machine_s(name, size, results)
-    more = MOST - len(seeds) if wanted(name, size, results) else 0
+    more = MOST - len(seeds) if exhibit.seeded and wanted(name, size, results) else 0
     commits = list(dict.fromkeys(cells["commit"].tolist()))
     notes = results.notes()
     again = notes[(notes["name"] == name) & (notes["size"] == size)].set_index("commit")["at"].to_dict()
@@ -136,7 +136,7 @@ def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[st
         "outcomes": dict(Counter(each.outcome for each in found)),
         "settings": f"{'authors' if size.startswith(AUTHORS) else 'built-in'} data, size {size}",
         "scale": exhibit.scale(sizes_of(name)[size]),
-        "seeds": ALIKE if alike else exhibit.told(len(seeds)),
+        "seeds": ALIKE if alike and exhibit.seeded else exhibit.told(len(seeds)),
         "belief": exhibit.belief,
         "interval": None if first is None else [_known(first.low), _known(first.high)],
         "command": f"python -m reproduction run {name} --size {size}{told} --out build/reproduction",

@@ -308,6 +308,8 @@ def test_an_open_claim_wants_all_seeds_however_narrow_its_interval(made: str, tm
     for seed in range(3):
         results.add(made, fake(Cell(made, "tiny", seed, "")).assign(ours=1.001 if seed % 2 == 0 else 0.999))
     assert runner.wanted(made, "tiny", results) == []
+    runner.exhibits()[made] = replace(runner.exhibits()[made], claims=(Claim("m", ">", 0), Claim("gone", ">", 0)))
+    assert runner.wanted(made, "tiny", results) == []  # no seed measures what is not there
     runner.exhibits()[made] = replace(runner.exhibits()[made], claims=(Claim("m", ">", 1),))
     assert runner.wanted(made, "tiny", results) == list(range(3, runner.MOST))
     for seed in range(3, 12):  # above 1 by now
@@ -399,8 +401,8 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
             assert row["verdict"] != "contradicted" or not row["gap"]["not_parted"], row["id"]
             assert parts == [causes.UNEXPLAINED] * len({line["measure"] for line in lines}), row["id"]
             assert row["gap"]["seeds"] and row["gap"]["commit"] and "+" not in row["gap"]["commit"], row["id"]
-            known = {"ours", "interaction", "with all", *causes.GAPS[row["id"]].fields}
-            assert {each["cause"] for each in lines if not each["cause"].startswith(("paper", "unexpl"))} == known, row[
+            names = {"ours", "interaction", "with all", *causes.GAPS[row["id"]].fields}
+            assert {each["cause"] for each in lines if not each["cause"].startswith(("paper", "unexpl"))} == names, row[
                 "id"
             ]
         if row["verdict"] in table.UNLIKE:  # its causes are parted or can be, or a sentence says why not
@@ -421,7 +423,10 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
                 assert few if shown["more"] else not (wide and few), row["id"]  # all, once a claim was open when narrow
                 assert not shown["more"] or shown["more"]["seeds"] == runner.MOST - shown["seeds"], row["id"]
                 assert shown["claims"] and shown["machine_s"] >= 0 and len(shown["interval"]) == 2, row["id"]
-                assert shown["seeds"] == table.ALIKE or isinstance(shown["seeds"], int), row["id"]
+                timed = known()[row["id"]].told(KeptResults().read(row["id"])["seed"].nunique())
+                assert shown["seeds"] in (timed, table.ALIKE) or isinstance(shown["seeds"], int), row["id"]
+                low, high = shown["interval"]
+                assert known()[row["id"]].timed != "*" or 0 < low < shown["claims"][0]["ours"] < high, row["id"]
                 assert shown["commit"] and "+" not in shown["commit"], row["id"]
                 assert shown["command"].startswith(f"python -m reproduction run {row['id']} --size "), row["id"]
     for paper in reproductions():
@@ -525,15 +530,26 @@ def test_a_time_of_another_machine_is_not_held_against_this_one(
     mine["ours"] = 0.0  # changes the table of nobody else
     name, kept = "gavel.fig1b", KeptResults().read("gavel.fig1b").query("size == 'full'")
     first = kept["measure"].iloc[0]
-    other = KeptResults(tmp_path)
-    other.add(name, kept.assign(ours=kept["ours"].where(kept["measure"] != first, 99.0)))
     timed = {**known(), name: replace(known()[name], timed=first)}
-    assert main(["check", name, "--out", str(tmp_path)]) == 1
-    monkeypatch.setattr("reproduction.__main__.exhibits", lambda: timed)
-    for most, code in ((math.inf, 0), (50.0, 1)):  # 99 and 10 s are both as claimed, or one of them
-        timed[name] = replace(timed[name], claims=(Claim(first, "<", most),))
-        other.note(name, "full", "f0f44bb763", "")  # or what was the same is not computed again
-        assert main(["check", name, "--out", str(tmp_path)]) == code
+    # 10 now: an order of magnitude differs, and what is as claimed on one machine only
+    for other_s, most, code in (
+        (30.0, None, 1),
+        (30.0, math.inf, 0),
+        (30.0, 20.0, 1),
+        (99.0, math.inf, 1),
+        (1.0, 5.0, 1),
+    ):
+        other = KeptResults(tmp_path / f"{other_s} {most}")
+        runs = (kept.assign(ours=kept["ours"].where(kept["measure"] != first, at), seed=seed)
+                for seed, at in enumerate((other_s, 0.9 * other_s, 1.1 * other_s)))  # fmt: skip
+        other.add(name, pd.concat(runs))
+        monkeypatch.setattr(runner, "exhibits", known if most is None else lambda: timed)
+        timed[name] = replace(timed[name], claims=(Claim(first, "<", most or 0.0),))
+        assert main(["check", name, "--out", str(other.folder)]) == code, (other_s, most)
+    found = findings(timed[name], other.read(name))[0]
+    assert (found.low, found.high) == pytest.approx((0.9 / exhibits.MACHINES, 1.1 * exhibits.MACHINES))
+    assert found.outcome == "holds" and timed[name].told(3) == "3 runs"
+    assert runner.wanted(name, "full", other) == [3, 4]
     figure = known()["hops.fig15"]
     assert figure.is_timed("plan, 128 GPUs, gap 1%") and not figure.is_timed("jobs in the window, of 2000")
 
@@ -554,7 +570,7 @@ def test_a_seed_with_measures_of_two_commits_is_computed_once_for_both(
 
 def test_a_measure_that_is_new_or_gone_differs() -> None:
     was, now = cells({"a": [1.0], "b": [math.nan], "c": [2.0]}), cells({"b": [math.nan], "c": [2.00001], "d": [1.0]})
-    assert runner.otherwise(was, now) == ["a: kept 1, now nan", "d: kept nan, now 1"]
+    assert runner.otherwise("gavel.fig1b", was, now) == ["a: kept 1, now nan", "d: kept nan, now 1"]
 
 
 @pytest.mark.parametrize(("name", "seed"), [("hare.fig13", 101), ("hare.fig13", 102), ("gavel.fig11", 101)])
