@@ -61,7 +61,7 @@ def figure_8a(size: ChronusSize) -> PaperFigure:
     """Round-up on and off."""
     every = _points(size, ROUNDING)
     found = sweep(every, size.seeds)
-    rows = _rows(found, every, lambda _, share: _why_rounded(found, _hostile(size, share), size.seeds))
+    rows = _rows(found, every, lambda _, share: _rounded(found, _hostile(size, share), size.seeds))
     for share in size.hostile:
         jct = ratio(found, (ON, share), (OFF, share))
         why = f"{said(jct)} The paper draws it and says nothing of it. {_longer(found, (ON, share), (OFF, share))}"
@@ -75,37 +75,22 @@ def _both(found: pd.DataFrame, share: float, measure: str) -> tuple[float, float
     return mean(found, (OFF, share), measure), mean(found, (ON, share), measure)
 
 
-def _why_rounded(found: pd.DataFrame, setting: WorkloadSetting, seeds: range) -> str:
-    """What round-up does to wDMR in a workload, in the paper and here."""
+def _rounded(found: pd.DataFrame, setting: WorkloadSetting, seeds: range) -> str:
+    """What round-up does in a workload, in the paper and here: misses, broken guarantees, refusals, GPUs asked for."""
     share = setting.hostile
     gap = Gap.between(found, (OFF, share), (ON, share), "weighted_miss_rate")
-    broken, refused = (_both(found, share, name) for name in ("broken_guarantees", "unguaranteed"))
-    cause = _rounding(gap.whole, broken, refused, _demand(setting, seeds))
-    paper = "The paper draws it: lower with round-up, by less where more jobs are hostile."
-    return f"{paper} {gap.said('without it')} {cause}"
+    (broken, less), (refused, more) = (_both(found, share, name) for name in ("broken_guarantees", "unguaranteed"))
+    return (
+        "The paper draws it: lower with round-up, by less where more jobs are hostile; without it gangs find "
+        f"no place on few nodes. {gap.said('without it')} Without / with it {broken:.1f} / {less:.1f} guarantees are "
+        f"broken, {refused:.1f} / {more:.1f} jobs refused; GPUs asked for: {_demand(setting, seeds) - 1:+.1%}."
+    )
 
 
 def _demand(setting: WorkloadSetting, seeds: range) -> float:
     """GPUs of the jobs with deadlines rounded up, over those they ask for; NaN without such jobs."""
     gangs = [job.gpus for seed in seeds for job in setting.scenario(seed).jobs if job.rewards is not None]
     return sum(round_up(gang, NODE_GPUS) for gang in gangs) / sum(gangs) if gangs else math.nan
-
-
-def _rounding(gap: float, broken: tuple[float, float], refused: tuple[float, float], demand: float) -> str:
-    """Why wDMR is so much higher without round-up, or not; broken, refused: jobs without and with it; see `_demand`."""
-    told = f"broken guarantees {broken[0]:.1f} without, {broken[1]:.1f} with round-up"
-    if gap > SAME:
-        shows = "shows here" if broken[0] > broken[1] else "is not ours"
-        return f"The paper's reason, guaranteed gangs for which there is no place on few nodes, {shows}: {told}."
-    more = f" The jobs ask for {100 * (demand - 1):.1f} % more GPUs when rounded up." if demand > 1 else ""
-    if broken[0] <= broken[1]:
-        return f"Not in the paper's direction: round-up saves no guarantee here, {told}.{more}"
-    if refused[1] > refused[0]:
-        return (
-            f"Not in the paper's direction: {refused[1]:.1f} jobs are refused with round-up, {refused[0]:.1f} without; "
-            f"{told}.{more}"
-        )
-    return f"Not in the paper's direction, and no number of these runs says why; {told}.{more}"
 
 
 def _longer(found: pd.DataFrame, above: tuple[str, float], below: tuple[str, float]) -> str:
@@ -143,7 +128,7 @@ def figure_8b(size: ChronusSize) -> PaperFigure:
     """Where best-effort jobs are placed."""
     every = _points(size, PLACEMENTS)
     found = sweep(every, size.seeds)
-    rows = _rows(found, every, lambda name, share: _why_placed(found, name, share))
+    rows = _rows(found, every, lambda name, share: _placed(found, name, share))
     for share in size.hostile:
         facts = _best_effort(_hostile(size, share), size.seeds)
         for name in (QUASI, SEARCH):
@@ -158,23 +143,15 @@ def figure_8b(size: ChronusSize) -> PaperFigure:
     return PaperFigure("Fig. 8b", "Placement of best effort", tuple(rows), _panels(found, every, "Placement"))
 
 
-def _why_placed(found: pd.DataFrame, name: str, share: float) -> str:
+def _placed(found: pd.DataFrame, name: str, share: float) -> str:
     """What a placement (of the consolidated one: local search) does to wDMR, in the paper and here."""
     other = SEARCH if name == CONSOLIDATED else name
     gap = Gap.between(found, (other, share), (CONSOLIDATED, share), "weighted_miss_rate")
     refused, hostile = (mean(found, (other, share), measure) for measure in ("unguaranteed", "hostile_refused"))
-    rates = [mean(found, (x, share), "hostile_refused_miss_rate") for x in (CONSOLIDATED, other)]
-    against = f"with {other}, against {CONSOLIDATED},"
-    return f"The paper draws it: lowest with local search. {gap.said(against)} {_rescued(refused, hostile, rates)}"
-
-
-def _rescued(refused: float, hostile: float, rates: list[float]) -> str:
-    """The paper's reason: hostile jobs that round-up had refused are in time in the spot cluster.
-
-    refused, hostile: jobs, and those of them that are hostile; rates: wDMR of these, consolidated and not, NaN if none.
-    """
-    reason = "The paper's reason, hostile jobs that round-up had refused and that are then in time,"
-    if not hostile > 0 or any(math.isnan(rate) for rate in rates):
-        return f"{reason} cannot act: no refused job is hostile."
-    told = f"{hostile:.1f} of the {refused:.1f} refused, wDMR {rates[1]:.3g} against {rates[0]:.3g}"
-    return f"{reason} {'holds for them' if rates[1] < rates[0] - SAME else 'does not show here'}: {told}."
+    before, after = (mean(found, (x, share), "hostile_refused_miss_rate") for x in (CONSOLIDATED, other))
+    rates = f", their wDMR {after:.3g} against {before:.3g}" if hostile > 0 else ""
+    return (
+        "The paper draws it: lowest with local search, as hostile jobs that round-up had refused are then in time. "
+        f"{gap.said(f'with {other}, against {CONSOLIDATED},')} {hostile:.1f} of {refused:.1f} refused "
+        f"jobs are hostile{rates}."
+    )

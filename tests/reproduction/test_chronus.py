@@ -70,37 +70,12 @@ def test_a_gap_is_that_of_the_means_and_names_the_seeds() -> None:
     assert "no job tells" in Gap(math.nan, math.nan, 0, 0).said("without")
 
 
-def test_the_objective_is_said_to_have_no_room_only_where_refused_jobs_miss_most() -> None:
-    assert selector._why_no_more(-0.01, 0.16, 0.15).startswith("Not in the paper's direction: of the 0.16")
-    assert selector._why_no_more(0.01, 0.16, 0.15).startswith("In the paper's direction: of the 0.16")
-    assert "the others miss 0.15 of the 0.16" in selector._why_no_more(0.01, 0.16, 0.01)
-    assert selector._why_no_more(0.0, 0.0, 0.0).startswith("Nothing is missed")
-    assert "no number of these runs" in selector._why_no_more(-0.01, 0.16, 0.01)
-    assert selector._why_no_more(math.nan, math.nan, math.nan) == "Nothing to compare."
-
-
-def test_round_up_is_given_the_papers_reason_only_where_it_saves_guarantees() -> None:
-    assert "shows here" in allocator._rounding(0.01, (2.0, 1.0), (5.0, 5.0), 1.0)
-    assert "is not ours" in allocator._rounding(0.01, (1.0, 1.0), (5.0, 5.0), 1.0)
-    saves_none = allocator._rounding(-0.01, (1.0, 1.0), (5.0, 6.0), 1.1)
-    assert "saves no guarantee" in saves_none and "10.0 % more GPUs" in saves_none
-    assert "6.0 jobs are refused" in allocator._rounding(-0.01, (2.0, 1.0), (5.0, 6.0), 1.1)
-    plain = allocator._rounding(-0.01, (2.0, 1.0), (6.0, 5.0), 1.0)
-    assert "no number of these runs" in plain and "more GPUs" not in plain
-
-
 def test_what_round_up_asks_for_more_is_recounted() -> None:
     setting = replace(at(TINY), hostile=1.0)
     gangs = [job.gpus for job in setting.scenario(0).jobs if job.rewards]
     rounded = {1: 1, 3: 4, 7: 8, 12: 16}
     assert allocator._demand(setting, range(1)) == sum(rounded[gang] for gang in gangs) / sum(gangs) > 1
     assert allocator._demand(at(TINY), range(1)) == 1.0
-
-
-def test_local_search_rescues_only_where_hostile_jobs_were_refused_and_miss_less() -> None:
-    assert "holds for them: 3.0 of the 20.0" in allocator._rescued(20.0, 3.0, [0.7, 0.5])
-    assert "does not show here" in allocator._rescued(20.0, 3.0, [0.5, 0.5])
-    assert "no refused job is hostile" in allocator._rescued(20.0, 0.0, [math.nan, math.nan])
 
 
 def test_longer_jcts_are_split_into_where_the_time_goes() -> None:
