@@ -8,7 +8,7 @@ from reproduction.hadar.scalability import figure_5
 from reproduction.hadar.settings import SIZES, HadarSize, nodes_scale, trace_scale
 from reproduction.hadar.slots import figure_11, figure_12
 from reproduction.hadar.theorem2 import theorem2
-from reproduction.hadar.trace import changed_rounds, figure_3, figure_4, round_length
+from reproduction.hadar.trace import changed_rounds, figure_3, figure_4, readings, round_length
 from reproduction.information import SEVERAL, UNVARIED
 
 TITLE = "Hadar"
@@ -148,6 +148,6 @@ EXHIBITS = (
         scale=lambda size: SEARCHED,
     ),
 )
-CAUSES = (table_4,)
+CAUSES = (readings, table_4)
 
 __all__ = ["CAUSES", "EXHIBITS", "SIZES", "TITLE", "HadarSize"]
