@@ -104,7 +104,7 @@ def figure_19(size: GavelSize) -> PaperFigure:
     points = points.assign(y=points["mean"], low=points["mean"] - spread, high=points["mean"] + spread)
     at = points.set_index(["line", "x"])["y"]
     rows: list[Entry] = []
-    for jobs in size.batches:
+    for jobs in sorted(size.batches):
         most = jobs == max(size.batches)
         of = "most jobs" if most else f"{jobs} jobs on {PAPER_GPUS} GPUs"
         over = {line.name: float(at[line.name, jobs] / at[AWARE, jobs]) for line in lines}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure
 from reproduction.gavel.settings import GavelSize
 from reproduction.gavel.sweep import gains, highest, load_panel, multiple, points, share_panel, single, sweep
 from reproduction.line import Line
@@ -19,8 +19,10 @@ PRIORITY_SHARE = 0.2  # paper: 7.3
 DATA = "speeds are modelled but at the size authors, the cluster is smaller but at authors_whole, the rates are ours"
 PAIRS = "in the built-in table only jobs of one GPU share, and no pair does more than 1.9 times one job's work"
 EDGE = "highest steady load"
-UP_TO = "The paper's number is that of the largest; unfinished jobs count until the end"
-JCT_X = "Job completion time (h, logarithmic)"
+NOTE = f"The paper's number is the largest point's; unfinished jobs count until the end. Here {DATA}; {PAIRS}."
+JCT = ("jct_h", "Job completion times", "Job completion time (h, logarithmic)")
+RHO = ("rho", "Finish-time fairness of the jobs", "Finish-time fairness rho (1)")
+"""What is distributed in panel (b), and its titles."""
 
 
 def _lines(scheduler: str, shared: bool = True, **knobs: Value) -> list[Line]:
@@ -30,13 +32,12 @@ def _lines(scheduler: str, shared: bool = True, **knobs: Value) -> list[Line]:
 
 
 def _curve(
-    jobs: pd.DataFrame, slow: str, fast: str, paper: float | None, source: str, why: str, of: str = ""
+    jobs: pd.DataFrame, slow: str, fast: str, paper: float | None, measure: str = "mean JCT", value: str = "least_h"
 ) -> list[Entry]:
-    """Point by point; the number that the paper prints is of the largest."""
-    measure = f"mean JCT{of}, {slow} / {fast}"
+    """A ratio of means point by point; the number that the paper prints is of the largest."""
     return [
-        Entry(f"{measure}, {rate:g} jobs/h", "1", paper, float(ratio), why, source)
-        for rate, ratio in gains(jobs, "least_h", slow, fast).items()
+        Entry(f"{measure}, {slow} / {fast}, {rate:g} jobs/h", "1", paper, float(ratio), NOTE, "7.3, A.2")
+        for rate, ratio in gains(jobs, value, slow, fast).items()
     ]
 
 
@@ -48,94 +49,59 @@ def _unfinished(jobs: pd.DataFrame) -> list[Entry]:
     return [Entry(name, "%", None, float(share), why, "ours") for name, share in zip(names, shares, strict=True)]
 
 
-def _jct_panels(jobs: pd.DataFrame, title: str) -> dict[str, Plot]:
-    return {
-        "a": load_panel(points(jobs, "jct_h"), title),
-        "b": share_panel(jobs, "jct_h", "Job completion times", JCT_X),
-    }
-
-
-def _las(name: str, title: str, jobs: pd.DataFrame, paper_gain: float, others: tuple[str, ...]) -> PaperFigure:
-    rows = [
-        *_curve(jobs, AGNOSTIC, AWARE, paper_gain, "7.3", f"{UP_TO}, and {DATA}."),
-        *_curve(jobs, GANDIVA, SHARED, 2.2, "7.3", f"{UP_TO}; {PAIRS}."),
-        *(row for other in others for row in _curve(jobs, AWARE, other, 1.0, "7.3 (essentially matches)", f"{UP_TO}.")),
-        *_unfinished(jobs),
-    ]  # fmt: skip
-    return PaperFigure(name, title, tuple(rows), _jct_panels(jobs, title))
+def _figure(
+    name: str, title: str, jobs: pd.DataFrame, rows: list[Entry], of: tuple[str, str, str] = JCT
+) -> PaperFigure:
+    panels = {"a": load_panel(points(jobs, "jct_h"), title), "b": share_panel(jobs, *of)}
+    return PaperFigure(name, title, (*rows, *_unfinished(jobs)), panels)
 
 
 def figure_8(size: GavelSize) -> PaperFigure:
     """LAS on continuous-single."""
-    lines = [*_lines(LAS), Line(GANDIVA, "gandiva"), Line(ALLOX, "allox")]
-    jobs = sweep(single(size), lines, size)
-    return _las("Fig. 8", "Least attained service, single-GPU jobs", jobs, 3.5, (ALLOX,))
+    jobs = sweep(single(size), [*_lines(LAS), Line(GANDIVA, "gandiva"), Line(ALLOX, "allox")], size)
+    rows = _curve(jobs, AGNOSTIC, AWARE, 3.5) + _curve(jobs, GANDIVA, SHARED, 2.2) + _curve(jobs, AWARE, ALLOX, 1.0)
+    return _figure("Fig. 8", "Least attained service, single-GPU jobs", jobs, rows)
 
 
 def figure_9(size: GavelSize) -> PaperFigure:
     """LAS on continuous-multiple."""
-    lines = [*_lines(LAS), Line(GANDIVA, "gandiva")]
-    jobs = sweep(multiple(size), lines, size)
-    return _las("Fig. 9", "Least attained service, jobs of 1 to 8 GPUs", jobs, 2.2, ())
+    jobs = sweep(multiple(size), [*_lines(LAS), Line(GANDIVA, "gandiva")], size)
+    rows = _curve(jobs, AGNOSTIC, AWARE, 2.2) + _curve(jobs, GANDIVA, SHARED, 2.2)
+    return _figure("Fig. 9", "Least attained service, jobs of 1 to 8 GPUs", jobs, rows)
 
 
-def _ftf(name: str, title: str, jobs: pd.DataFrame, jct: float | None, rho: float | None, source: str) -> PaperFigure:
-    why = f"{UP_TO}, and {DATA}."
-    rows = (
-        *_curve(jobs, AGNOSTIC, AWARE, jct, source, why),
-        *(
-            Entry(f"mean finish-time fairness, {AGNOSTIC} / {AWARE}, {rate:g} jobs/h", "1", rho, float(ratio),
-                "As of the completion times; unknown where a job is unfinished.", source)
-            for rate, ratio in gains(jobs, "rho", AGNOSTIC, AWARE).items()
-        ),
-        *_unfinished(jobs),
-    )  # fmt: skip
-    panels = {
-        "a": load_panel(points(jobs, "jct_h"), title),
-        "b": share_panel(jobs, "rho", "Finish-time fairness of the jobs", "Finish-time fairness rho (1)"),
-    }
-    return PaperFigure(name, title, rows, panels)
+def _ftf(name: str, title: str, jobs: pd.DataFrame, jct: float | None, rho: float | None) -> PaperFigure:
+    fairness = _curve(jobs, AGNOSTIC, AWARE, rho, "mean finish-time fairness", "rho")
+    return _figure(name, title, jobs, _curve(jobs, AGNOSTIC, AWARE, jct) + fairness, RHO)
 
 
 def figure_10(size: GavelSize) -> PaperFigure:
     """Finish-time fairness on continuous-multiple."""
     jobs = sweep(multiple(size), _lines(FTF, shared=False), size)
-    return _ftf("Fig. 10", "Finish-time fairness, jobs of 1 to 8 GPUs", jobs, 3.0, 2.8, "7.3")
+    return _ftf("Fig. 10", "Finish-time fairness, jobs of 1 to 8 GPUs", jobs, 3.0, 2.8)
 
 
 def figure_17(size: GavelSize) -> PaperFigure:
     """Finish-time fairness on continuous-single."""
     jobs = sweep(single(size), _lines(FTF, shared=False), size)
-    return _ftf("Fig. 17", "Finish-time fairness, single-GPU jobs", jobs, None, None, "A.2 (no number)")
+    return _ftf("Fig. 17", "Finish-time fairness, single-GPU jobs", jobs, None, None)
 
 
-def _fifo(name: str, title: str, jobs: pd.DataFrame, paper: tuple[float | None, float | None, float]) -> PaperFigure:
-    rows = (
-        *_curve(
-            jobs,
-            AGNOSTIC,
-            AWARE,
-            paper[0],
-            "7.3",
-            f"The agnostic line draws a type with room, and {DATA}.",
-        ),
-        *_curve(jobs, AGNOSTIC, SHARED, paper[1], "7.3", f"{UP_TO}, and {PAIRS}."),
-        *_curve(jobs, AWARE, SHARED, paper[2], "7.3", f"Pairs that gain over half share; {PAIRS}."),
-        *_unfinished(jobs),
-    )
-    return PaperFigure(name, title, rows, _jct_panels(jobs, title))
+def _fifo(name: str, title: str, jobs: pd.DataFrame, *paper: float | None) -> PaperFigure:
+    of = zip(((AGNOSTIC, AWARE), (AGNOSTIC, SHARED), (AWARE, SHARED)), paper, strict=True)
+    return _figure(name, title, jobs, [row for lines, number in of for row in _curve(jobs, *lines, number)])
 
 
 def figure_16(size: GavelSize) -> PaperFigure:
     """FIFO on continuous-single: the greedy line in Gavel's rounds, and with packing, as the authors run it."""
     jobs = sweep(single(size), _lines(FIFO, preset="authors"), size)
-    return _fifo("Fig. 16", "First in, first out, single-GPU jobs", jobs, (2.7, 3.8, 1.4))
+    return _fifo("Fig. 16", "First in, first out, single-GPU jobs", jobs, 2.7, 3.8, 1.4)
 
 
 def figure_18(size: GavelSize) -> PaperFigure:
     """FIFO on continuous-multiple; of this trace the paper prints only what sharing adds."""
     jobs = sweep(multiple(size), _lines(FIFO, preset="authors"), size)
-    return _fifo("Fig. 18", "First in, first out, jobs of 1 to 8 GPUs", jobs, (None, None, 1.1))
+    return _fifo("Fig. 18", "First in, first out, jobs of 1 to 8 GPUs", jobs, None, None, 1.1)
 
 
 def loads(size: GavelSize) -> PaperFigure:
@@ -160,16 +126,9 @@ def figure_20(size: GavelSize) -> PaperFigure:
     """LAS with a fifth of the jobs at high priority."""
     title = "Least attained service with priorities"
     jobs = sweep(multiple(size, PRIORITY_SHARE), _lines(LAS, shared=False), size)
-    names = {HIGH: "high priority", LOW: "low priority"}
-    why = f"{UP_TO}, weights 5 and 1 are the authors' code's, and {DATA}."
-    of = {weight: jobs[jobs["weight"] == weight] for weight in names}
-    rows = (
-        *_curve(of[HIGH], AGNOSTIC, AWARE, 1.5, "7.3", why, f" of {names[HIGH]} jobs"),
-        *_curve(of[LOW], AGNOSTIC, AWARE, 2.7, "7.3", why, f" of {names[LOW]} jobs"),
-        *_unfinished(jobs),
-    )
-    panels = {
-        letter: load_panel(points(of[weight], "jct_h"), f"{title}: {names[weight]}")
-        for letter, weight in (("a", HIGH), ("b", LOW))
-    }
-    return PaperFigure("Fig. 20", title, rows, panels)
+    rows, panels = [], {}
+    for letter, kind, weight, paper in (("a", "high priority", HIGH, 1.5), ("b", "low priority", LOW, 2.7)):
+        of = jobs[jobs["weight"] == weight]
+        rows += _curve(of, AGNOSTIC, AWARE, paper, f"mean JCT of {kind} jobs")
+        panels[letter] = load_panel(points(of, "jct_h"), f"{title}: {kind}")
+    return PaperFigure("Fig. 20", title, (*rows, *_unfinished(jobs)), panels)

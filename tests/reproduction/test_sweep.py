@@ -89,6 +89,17 @@ def test_rates_are_those_of_the_papers_cluster_scaled_by_gpus() -> None:
     assert len(batch._batch(SIZES["small"], 360, 0).jobs) == 40  # on 12 GPUs of 108
 
 
+def test_the_most_jobs_of_a_batch_are_the_most_in_whatever_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    def makespan(line: Line, scenario: Scenario) -> float:
+        return float(len(scenario.jobs) ** (1 + (line.name == batch.AGNOSTIC)))
+
+    monkeypatch.setattr(batch, "_makespan_h", makespan)
+    size = replace(SIZES["small"], batches=(90, 36))
+    found = {row.measure: row.ours for row in batch.figure_19(size).rows}
+    assert found["makespan, agnostic / Gavel, most jobs"] == 10  # on 12 GPUs of 108
+    assert found == {row.measure: row.ours for row in batch.figure_19(replace(size, batches=(36, 90))).rows}
+
+
 def test_a_trace_is_long_enough_for_its_window() -> None:
     for size in SIZES.values():
         assert size.window[1] < size.warm + size.measured + size.trailing
