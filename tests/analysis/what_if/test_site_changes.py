@@ -208,8 +208,9 @@ def test_what_changes_nothing_and_what_a_user_has_in_several_accounts_is_told() 
     for text in ("set qos normal Priority=7", "set config PriorityMaxAge=5 and set config PriorityWeightAge=1"):
         assert told(text) == []
     assert told("set config PriorityMaxAge=5") == ["that changes nothing: PriorityWeightAge is 0."]
-    builtin = told("set config bf_interval=20", SchedulerType="sched/Builtin")
-    assert builtin == ["that changes nothing: backfill does not run."]
+    by_type = {"SchedulerType": "sched/Builtin"}
+    assert told("set config bf_interval=20", **by_type) == ["that changes nothing: backfill does not run."]
+    assert told("set config SchedulerType=sched/backfill and set config bf_interval=20", **by_type) == []
     alone = {"SchedulerParameters": "sched_interval=-1"}
     for name in ("default_queue_depth", "partition_job_depth", "batch_sched_delay"):
         assert told(f"set config {name}=5", **alone) == ["that changes nothing: the main scheduler does not run."]
@@ -517,6 +518,8 @@ def test_several_changes_at_once_and_times_of_the_log_move_with_their_jobs() -> 
         ("outage a-0 from 2020-01-01 to 1 h", "at or after"),
         ("outage a-0 from 2024-03-01T08:00+01:00 to 1 h", "without a zone"),
         ("set qos nobody MaxTRESPU=gres/gpu=4", "there|an entity of the scenario: qos normal"),
+        ("set account bio GrpJobs=1", "expected an entity of the scenario: none, as no file tells of one"),
+        ("set config SchedulerType=backfill", "expected one of sched/backfill, sched/builtin, or none"),
         ("set qos normal GrpWall=4", "one of Priority"),
         ("set rack r1 x=4", "one of config, partition"),
         ("set qos normal MaxTRESPU=gres/gpu=many", "got 'gres/gpu=many'; expected resources that the scheduler"),

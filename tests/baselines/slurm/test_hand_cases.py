@@ -89,7 +89,7 @@ def test_a_job_that_never_started_holds_others_back_until_it_is_cancelled() -> N
     wide = beside("job-9", 8, end_s=200.0, nodes=2)
     for nodes, (first_s, last_s) in ((few, (0, 5)), (few | {"MaxNodes": "UNLIMITED"}, (200, 210))):
         assert first_s <= starts(site_of(*jobs, entities=(nodes, wide), count=2, gpus=4))["long"] <= last_s, nodes
-    for more, reasons in (({}, ["it asks for 2 nodes, 1 are partition p's MaxNodes"]), ({"qos": "free"}, [])):
+    for more, reasons in (({}, ["its 2 nodes are beyond 1, partition p's MaxNodes"]), ({"qos": "free"}, [])):
         run = workbench.simulate(
             site_of(job("w", 1, 60, 4, 60, nodes=2, **more), entities=(few, free), count=2), "slurm"
         )

@@ -98,6 +98,14 @@ def test_jobs_run_as_long_as_recorded_on_the_type_that_the_row_names_alone(tmp_p
     assert "1 job with no single type in the trace: may run on any, as long as recorded on each" in report.notes
 
 
+def test_zones_and_preemption_are_told(tmp_path: Path) -> None:
+    rows = line(JobID="1", Submit="2024-03-01T08:00:00+0100", State="PREEMPTED"), line(JobID="2", Submit="1709280000")
+    notes = read(tmp_path, HEADER, *rows)[1].notes
+    assert "times have a zone: dates and hours are UTC's here, also those of a question" in notes
+    assert "1 run ended by preemption, which slurm here has not" in notes
+    assert not [note for note in read(tmp_path, HEADER, line())[1].notes if "zone" in note]
+
+
 def test_two_types_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'a100, A100'; expected types that differ in more than case"):
         read(tmp_path, HEADER, line(), cluster="a100=1x8,A100=1x8")

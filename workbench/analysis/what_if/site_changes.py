@@ -50,7 +50,7 @@ OF_MAIN = ("default_queue_depth", "partition_job_depth", "batch_sched_delay")
 """Those of them by which the main scheduler alone goes."""
 OF_GROUP, OF_ONE = ("GrpTRES", "GrpJobs", "GrpTRESRunMins"), ("MaxTRES", "MaxTRESPerNode", "MaxWall")
 SET = {
-    "config": tuple(DEFAULTS),
+    "config": (*DEFAULTS, "SchedulerType"),
     "partition": ("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "MaxNodes", "QoS", "Policy"),
     "qos": ("Priority", "UsageFactor", *OF_GROUP, *OF_ONE, "MaxTRESPU", "MaxTRESPA", "MaxJobsPU", "MaxJobsPA"),
     "account": ("Share", *OF_GROUP),  # of one job, and MaxJobs, are its users' default, which `sacctmgr` prints of them
@@ -220,7 +220,9 @@ class SiteSettingTo(Change):
         found = {name for name in names if _is(self.of, name)} or {name for name in names if _is(of, name.lower())}
         if not found:
             kind = self.of.partition(" ")[0]
-            there = listed((name for name in names if name.startswith(f"{kind} ")), 8) or "none"
+            there = (
+                listed((name for name in names if name.startswith(f"{kind} ")), 8) or "none, as no file tells of one"
+            )
             raise InputError("set", self.of, f"an entity of the scenario: {there}")
         entities = [self._with(each, key) if each.name in found else each for each in scenario.entities]
         return replace(before, scenario=scenario.replace(entities=entities, recorded=None))

@@ -226,6 +226,11 @@ def notes_of(log: Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[Ti
         (sum(map(bool, kinds)), "job", f"waited {otherwise}"),
         (later, "job", "named themselves, or jobs of larger numbers, to wait for: they wait for none of these"),
         (odd["earlier attempts"], "earlier attempt", "of requeued jobs, each a job of its own that ran as it did"),
+        (
+            sum(row.facts["state"] == "PREEMPTED" for row in rows),
+            "run",
+            "ended by preemption, which slurm here has not",
+        ),
         (odd["eligible before submission"], "job", "eligible before submission (a clock jumped): since submission"),
         (odd["start before eligible"], "job", "started before they were eligible (a clock jumped): waited 0 s"),
         (odd["start before submission"], "job", "started before submission (a clock jumped): at End less the run time"),
@@ -259,6 +264,8 @@ def notes_of(log: Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[Ti
         )
     if cells := [f"{column} ({some})" for column, some in unread.items() if some]:
         yield f"cells that cannot be read, as if they were empty: {listed(cells)}"
+    if True in log.zoned:
+        yield "times have a zone: dates and hours are UTC's here, also those of a question"
     if len(log.zoned) > 1:
         yield "times with and without a zone in one log: those without count as UTC"
     if site.zoned and log.zoned and site.zoned != log.zoned:

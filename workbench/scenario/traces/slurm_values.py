@@ -180,9 +180,11 @@ def whole(text: str) -> float | None:
 
 
 def takes(name: str) -> str:
-    """What Slurm takes for a setting that is a time or a number, in words."""
+    """What Slurm takes for a setting that is a time, a number or one of some words."""
     if name in SPANS:
         return SPAN + (" above 0" if SPANS[name] else "")
+    if name in WORDS and name not in RANGES:
+        return f"one of {', '.join(WORDS[name])}"
     low, high = RANGES.get(name, (0, math.inf))
     kind = "whole " if name in RANGES else ""
     upto = f" to {high:.0f}" if high < MOST_32 else ""

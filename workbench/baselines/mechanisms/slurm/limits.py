@@ -274,7 +274,7 @@ def beyond(ask: Ask, partition: Partition) -> Reason:
     """Why a job can never start that asks for more than its partition lets one have."""
     whose = f"partition {ask.partition}'s {ask.beyond}"
     if ask.beyond == "MaxNodes":
-        return Reason("PartitionNodeLimit", f"it asks for {ask.nodes} nodes, {partition.most_nodes:g} are {whose}")
+        return Reason("PartitionNodeLimit", f"its {ask.nodes} nodes are beyond {partition.most_nodes:g}, {whose}")
     return Reason("PartitionTimeLimit", f"its limit is beyond {format_duration(ask.limit_s, parts=2)}, {whose}")
 
 
