@@ -67,11 +67,10 @@ def eligible_in(run: Run, asks: Mapping[str, Ask], recorded_s: Mapping[str, floa
         if ask.array and ask.array_most < math.inf and not math.isnan(span_s[name][0]):
             arrays.setdefault(ask.array, []).append(name)
     for names in arrays.values():
-        most, late = int(asks[names[0]].array_most), sum(recorded_s[name] > asks[name].since_s for name in names)
-        if 2 * late <= max(len(names) - most, 0):  # not so by the throttle, but one that was requeued
+        if all(recorded_s[name] <= asks[name].since_s for name in names):
             continue
         names.sort(key=lambda name: span_s[name])
-        done_s = list[float]()
+        most, done_s = int(asks[names[0]].array_most), list[float]()
         for i, name in enumerate(names):
             free_s = done_s[i - most] if i >= most else -math.inf
             found[name] = max(asks[name].since_s, after_s[name], free_s)
