@@ -497,7 +497,7 @@ def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_compute
         row, *_ = table.rows(kept, name)
         assert row["size"] == shown, size
         left_out = {each for each in sizes_of(name) if runner.decides_none(name, each, kept)}
-        assert left_out == ({"authors_whole"} if size == "middle" else set())
+        assert left_out == ({"authors_ninth", "authors_whole"} if size == "middle" else set())
     kept.add(name, every[every["seed"] > 0].assign(size="authors"))
     row, *_ = table.rows(kept, name)
     alike = ("size", "seeds", "interval", "command", "commit", "verdict", "scale", "settings", "outcomes")
@@ -508,7 +508,7 @@ def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_compute
     )
     assert {(each["from"], each["to"]) for each in row["trends"]} == {("middle", "full"), ("authors", "authors_thrice")}
     left_out = {size for size in sizes_of(name) if runner.decides_none(name, size, kept)}
-    assert left_out == {"middle", "full", "authors_whole"}  # not what is begun nearer to the paper
+    assert left_out == {"middle", "full", "authors_ninth", "authors_whole"}  # not what is begun nearer to the paper
     monkeypatch.setattr("reproduction.__main__.run", lambda *of: None)
     for size, told in (("full", True), ("authors_thrice", False), ("tiny", False)):
         assert main(["run", "--size", size, "--out", str(tmp_path)]) == 0
