@@ -70,14 +70,7 @@ class TraceChoice:
         rows = [w.HBox([self.format, self.upload]), w.HBox([self.sample, self.throughputs])]
         for row in rows:
             row.add_class("wb-trace-row")
-        self.box = w.VBox(
-            [
-                rows[0],
-                self.cluster,
-                rows[1],
-                w.HBox([self.said, self.stop]),
-            ]
-        )
+        self.box = w.VBox([rows[0], self.cluster, rows[1], w.HBox([self.said, self.stop])])
 
     def open(self, files: Iterable[Mapping[str, Any]]) -> None:
         """Read what was chosen in the browser: a file, or a log of Slurm with files of its site."""

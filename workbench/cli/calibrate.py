@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.base.units import format_duration
+from workbench.base.units import clock
 from workbench.cli.arguments import Commands, Parser, add_command, add_scenario
 from workbench.cli.inputs import WORKERS, a_scheduler, paying, whole
 from workbench.cli.output import Answer, aligned, say
@@ -60,7 +60,7 @@ def _text(found: Calibration, scenario: Scenario) -> str:
     lines = [found.note(), ""]
     count = len(found.runs)
     runs = "one run" if count == 1 else f"{count} runs together, Slurm's clocks elsewhere in each"
-    held = format_duration(found.waits["held_s"].mean(), parts=2)
+    held = clock(found.waits["held_s"].mean())
     lines += [f"Waits from eligible to start; simulated: {runs}. From submission to eligible: {held} on average."]
     for group in GROUPS:
         lines += ["", _table(found.by(group).head(40), group)]
@@ -75,18 +75,13 @@ def _text(found: Calibration, scenario: Scenario) -> str:
     ]
     lines += [aligned(["", "median error", "rank", "mean error"], rows)]
     folds = [
-        [
-            row["from"],
-            row["to"],
-            str(row["jobs"]),
-            *(f"{row[name]:.2f}" for name in ("median_error", "rank_correlation")),
-        ]
+        [row["from"], row["to"], str(row["jobs"]), f"{row['median_error']:.2f}", f"{row['rank_correlation']:.2f}"]
         for row in found.folds.to_dict("records")
     ]
     lines += ["", aligned(["part held back, from", "to", "jobs", "median error", "rank"], folds)]
     for told in filter(None, (found.makespan.text(), found.told_fit())):
         lines += ["", told]
-    for said in found.told_experiments(lambda at_s: date_of(scenario, at_s) or format_duration(at_s)):
+    for said in found.told_experiments(lambda at_s: date_of(scenario, at_s) or clock(at_s)):
         lines += ["", said]
     lines += ["", "Quantiles of waits, recorded and simulated:", _quantiles(found)]
     far = found.unexplained()
@@ -103,7 +98,7 @@ def _quantiles(found: Calibration) -> str:
     rows = []
     for partition, its in found.quantiles().groupby("partition"):
         pairs = zip(its["recorded_s"], its["simulated_s"], strict=True)
-        told = ((format_duration(one, parts=2), format_duration(other, parts=2)) for one, other in pairs)
+        told = ((clock(one), clock(other)) for one, other in pairs)
         rows.append([str(partition), *(f"{one} | {other}" for one, other in told)])
     return aligned(["partition", *(f"{100 * part:g} %" for part in QUANTILES)], rows)
 
@@ -111,8 +106,7 @@ def _quantiles(found: Calibration) -> str:
 def _table(table: pd.DataFrame, group: str) -> str:
     names = [f"{name}_{what}_s" for what in ("median", "mean", "p95") for name in ("recorded", "simulated")]
     rows = [
-        [str(row[group]), str(row["jobs"]), *(format_duration(row[name], parts=2) for name in names)]
-        for row in table.to_dict("records")
+        [str(row[group]), str(row["jobs"]), *(clock(row[name]) for name in names)] for row in table.to_dict("records")
     ]
     header = [group, "jobs", "median", "simulated", "mean", "simulated", "p95", "simulated"]
     return aligned(header, rows)

@@ -43,7 +43,6 @@ from workbench.analysis.calibration.fit import (
     LogMakespan,
     fit_of,
     in_parts,
-    in_words,
     makespan_of,
     median_error,
     percent,
@@ -56,7 +55,7 @@ from workbench.base.card import card
 from workbench.base.collector import seldom_collected
 from workbench.base.errors import InputError, Words, counted, told_of_arguments
 from workbench.base.labels import listed
-from workbench.base.units import format_duration
+from workbench.base.units import clock
 from workbench.baselines.mechanisms.slurm.free import rules_of
 from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.site import KeptNodes, read_site
@@ -160,7 +159,7 @@ class Calibration:
         if not fit.rank_correlation >= LEAST_RANK:
             found.append(f"the rank correlation over users is {_number(fit.rank_correlation)}, below .6")
         for account, real, said in self._far_accounts():
-            found.append(f"the mean wait of account {account} is {in_words(said)}, recorded {in_words(real)}")
+            found.append(f"the mean wait of account {account} is {clock(said)}, recorded {clock(real)}")
         found += told_hidden(self.peaks, self.beside_room)
         as_good = [TITLE[name] for name, rival in self.rivals.items() if rival.as_good_as(fit)]
         return [*found, *(f"{name} is as good" for name in as_good)]
@@ -199,11 +198,9 @@ class Calibration:
             error = median_error([(real, found)], self.pace_s) if len(held) >= LEAST_JOBS else 0.0
             mean, said = rows["recorded_s"].mean(), rows["simulated_s"].mean()
             if error > MOST_ERROR:
-                far.append((error, f"{name} {in_words(float(np.median(found)))}, recorded {in_words(real)}"))
+                far.append((error, f"{name} {clock(float(np.median(found)))}, recorded {clock(real)}"))
             elif len(rows) >= LEAST_OF_GROUP and abs(said - mean) > MOST_ERROR_OF_MEAN * mean:
-                far_mean.append(
-                    (abs(said - mean) / max(mean, 1.0), f"{name} {in_words(said)}, recorded {in_words(mean)}")
-                )
+                far_mean.append((abs(said - mean) / max(mean, 1.0), f"{name} {clock(said)}, recorded {clock(mean)}"))
         for what, each in (("median", far), ("mean", far_mean)):
             if told := [text for _, text in sorted(each, reverse=True)]:
                 more = f" and {counted(len(told) - MOST_FAR, 'other')}" if len(told) > MOST_FAR else ""
@@ -230,11 +227,11 @@ class Calibration:
             out += f"; {counted(len(self.beyond), 'job')} ran beyond a limit of the files and not held to it"
         if self.held:
             out += f"; {counted(self.held, 'job')} kept to the types of the log: assumed speeds are not judged"
-        mean, real = (in_words(self.waits[name].mean()) for name in ("simulated_s", "recorded_s"))
+        mean, real = (clock(self.waits[name].mean()) for name in ("simulated_s", "recorded_s"))
         by_mean = f" (no wait at all would pass too: the mean is off by {percent(fit.mean_error)})"
-        error = f"error of partition medians beyond {in_words(self.pace_s)} {_error(fit)}"
+        error = f"error of partition medians beyond {clock(self.pace_s)} {_error(fit)}"
         if not fit.median_error:
-            error = f"half the jobs are of partitions whose median is within {in_words(self.pace_s)} of the recorded"
+            error = f"half the jobs are of partitions whose median is within {clock(self.pace_s)} of the recorded"
         return (
             f"{NOTE}{self.verdict}{why}; under {self.scheduler} the mean wait is {mean}, recorded {real}; held back, "
             f"{self._told_folds()}: {error}{by_mean * self.medians_tell_nothing}, "
@@ -296,14 +293,14 @@ class Calibration:
         jobs = self.waits[["job", "partition", "recorded_s", "simulated_s"]].iloc[::step]
         return agreement(jobs, self.quantiles(), title=f"Waits: {self.verdict}", said=f"lines: quantiles{some}")
 
-    def told_experiments(self, date: Callable[[float], str] = lambda at_s: format_duration(at_s, parts=2)) -> list[str]:
+    def told_experiments(self, date: Callable[[float], str] = clock) -> list[str]:
         """The changes of the real cluster, a sentence each; date: how a time of the scenario is written."""
         said = []
         for row in self.experiments.to_dict("records"):
             after = row["from_s"] <= 0  # then `before` is the time after it
             order, when = (("", "before_"), "then and after") if after else (("before_", ""), "before and then")
             names = (f"{of}_{each}s" for of in ("recorded", "simulated") for each in order)
-            one, other, third, fourth = (in_words(row[name]) for name in names)
+            one, other, third, fourth = (clock(row[name]) for name in names)
             said.append(
                 f"{row['change']}, {date(row['from_s'])} to {date(row['to_s'])}: mean wait in "
                 f"{listed(row['partitions'].split(','))}, {when}: recorded {one}, then {other}; "
@@ -386,7 +383,7 @@ class Calibration:
         return found.replace(calibrated={"scheduler": self.scheduler, "code": self.code, "key": found.key()})
 
     def _repr_html_(self) -> str:
-        rows = [(row["partition"], row["jobs"], *map(in_words, (row["recorded_mean_s"], row["simulated_mean_s"])))
+        rows = [(row["partition"], row["jobs"], *map(clock, (row["recorded_mean_s"], row["simulated_mean_s"])))
                 for row in self.by("partition").to_dict("records")]  # fmt: skip
         return card(self.note(), rows, ("Partition", "Jobs", "Recorded mean wait", "Simulated"))
 
@@ -477,7 +474,7 @@ def _folds(
     for part, rule in enumerate(rules, start=1):
         mine = table[table["part"] == part]
         fit, times_s = fit_of(mine, runs, pace_s), (mine["eligible_s"].min(), mine["eligible_s"].max())
-        at = (date_of(scenario, at_s) or in_words(at_s) for at_s in times_s)
+        at = (date_of(scenario, at_s) or clock(at_s) for at_s in times_s)
         rows.append((part, *at, len(mine), fit.median_error, fit.rank_correlation, rule))
     return pd.DataFrame(rows, columns=FOLD)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.base.arrays import FloatArray
-from workbench.base.units import format_duration
+from workbench.base.units import clock
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.slurm_text import GOING_ON
 from workbench.simulation.run import Run
@@ -58,8 +58,8 @@ class LogMakespan(NamedTuple):
         if not self.recorded_s > 0:
             return ""
         return (
-            f"Makespan of the jobs whose end the log has: recorded {in_words(self.recorded_s)}, simulated "
-            f"{in_words(self.simulated_s)} ({self.simulated_s / self.recorded_s:.2f} of it); by the log's end "
+            f"Makespan of the jobs whose end the log has: recorded {clock(self.recorded_s)}, simulated "
+            f"{clock(self.simulated_s)} ({self.simulated_s / self.recorded_s:.2f} of it); by the log's end "
             f"{percent(self.done)} of the GPU time has run."
         )
 
@@ -106,11 +106,7 @@ def with_rivals(table: pd.DataFrame) -> pd.DataFrame:
         recent = known[known["eligible_s"] >= asked["eligible_s"].min() - DAY_S]
         by = [
             those.groupby(keys)["recorded_s"].median().to_dict()
-            for those, keys in (
-                (recent, ["partition", "size"]),
-                (known, ["partition", "size"]),
-                (known, ["partition"]),
-            )
+            for those, keys in ((recent, ["partition", "size"]), (known, ["partition", "size"]), (known, ["partition"]))
         ]
         rest, mean_s = known["recorded_s"].median(), known["recorded_s"].mean()
         for row, partition, size in asked[["partition", "size"]].itertuples():
@@ -150,11 +146,6 @@ def median_error(cells: Iterable[tuple[float, FloatArray]], pace_s: float) -> fl
     upto = jobs.cumsum()
     middle = [int(np.searchsorted(upto, jobs.sum() / 2, side)) for side in ("left", "right")]
     return float(errors[middle].mean()) if found else math.nan
-
-
-def in_words(seconds: float) -> str:
-    """A time as people read it."""
-    return format_duration(seconds, parts=2)
 
 
 def percent(value: float) -> str:

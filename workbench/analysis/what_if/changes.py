@@ -385,21 +385,8 @@ class FaultsTo(Change):
         return cls(**means, outages=tuple(outages))
 
 
-KINDS: Mapping[str, type[Change]] = {
-    kind.kind: kind
-    for kind in (
-        NodesBy,
-        NodesWithout,
-        OutageOf,
-        SiteSettingTo,
-        SchedulerTo,
-        KnobTo,
-        RestartTo,
-        LoadTo,
-        DensityTo,
-        FaultsTo,
-    )
-}
+_OF_SITE, _OF_CORE = (NodesBy, NodesWithout, OutageOf, SiteSettingTo), (RestartTo, LoadTo, DensityTo, FaultsTo)
+KINDS: Mapping[str, type[Change]] = {kind.kind: kind for kind in (*_OF_SITE, SchedulerTo, KnobTo, *_OF_CORE)}
 """Every kind of change by the first word of its text."""
 
 

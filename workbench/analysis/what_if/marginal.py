@@ -154,12 +154,7 @@ def marginal_values(
 
 
 def _rows(
-    found: Formulation[Any],
-    data: Any,
-    knobs: Mapping[str, Any],
-    today: Result,
-    cluster: Cluster,
-    solver: Solver | None,
+    found: Formulation[Any], data: Any, knobs: Mapping[str, Any], today: Result, cluster: Cluster, solver: Solver | None
 ) -> list[MarginalValue]:
     from workbench.scheduling.solvers.limits import Sensitivity
 

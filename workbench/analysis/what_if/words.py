@@ -35,13 +35,7 @@ if TYPE_CHECKING:
     from workbench.analysis.what_if.change import Change
 
 SAID = (
-    "mean_jct_s",
-    "mean_wait_s",
-    "makespan_s",
-    "mean_cost_usd",
-    "utilisation",
-    "jobs_unfinished",
-    "jobs_refused",
+    *("mean_jct_s", "mean_wait_s", "makespan_s", "mean_cost_usd", "utilisation", "jobs_unfinished", "jobs_refused"),
     "slo_violations",
 )
 """Measures that sentences tell; the table has them all."""

@@ -325,20 +325,9 @@ def _row(log: Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
             facts["nodes"] = float(len(where))
     log.tell("over limit", duration_s > float(facts.get("limit_s", duration_s)) + TICK_S)
     ran_on = tuple(kind for kind in kinds if kind != "gpu")
-    return TimedRow(
-        line,
-        f"job-{job}",
-        None,
-        gpus,
-        arrival_s,
-        duration_s,
-        user=user,
-        ran_on=ran_on,
-        ended=ENDED[0] if state in GOING_ON else state,
-        times=times,
-        hosts=where,
-        facts=facts,
-    )
+    ended = ENDED[0] if state in GOING_ON else state
+    row = TimedRow(line, f"job-{job}", None, gpus, arrival_s, duration_s, user)
+    return replace(row, ran_on=ran_on, ended=ended, times=times, hosts=where, facts=facts)
 
 
 def _times(log: Log, cells: Mapping[str, str], submitted_s: float, duration_s: float) -> dict[str, float]:

@@ -54,16 +54,9 @@ CONFIG = (
 )
 IGNORED = {
     "config": (
-        *(
-            "BurstBufferType",
-            "CompleteWait",
-            "Licenses",
-            "PreemptMode",
-            "PreemptType",
-            "PriorityParameters",
-            "PriorityWeightAssoc",
-        ),
-        *("PrioritySiteFactorPlugin", "PriorityUsageResetPeriod", "SelectType", "SuspendProgram", "TopologyPlugin"),
+        *("BurstBufferType", "CompleteWait", "Licenses", "PreemptMode", "PreemptType", "PriorityParameters"),
+        *("PriorityWeightAssoc", "PrioritySiteFactorPlugin", "PriorityUsageResetPeriod", "SelectType"),
+        *("SuspendProgram", "TopologyPlugin"),
     ),
     "partition": ("ExclusiveUser", "LLN", "MaxCPUsPerNode", "OverSubscribe", "PreemptMode", "State"),
     "qos": ("GrpTRESMins", "GrpWall", "LimitFactor", "MaxTRESMins", "Preempt", "UsageThres"),

@@ -480,17 +480,9 @@ def partition_of(record: Mapping[str, Any]) -> Partition:
     if policy and policy not in POLICIES:
         raise InputError(f"partition {record['name']}: Policy", policy, f"one of {', '.join(POLICIES)}")
     longest_s, default_s = longest or math.inf, default or longest or math.inf
-    return Partition(
-        str(record["name"]),
-        tier=tier,
-        factor=factor,
-        longest_s=longest_s,
-        default_s=default_s,
-        qos=qos,
-        policy=policy,
-        most_nodes=most if isinstance(most := record.get("MaxNodes"), (int, float)) else math.inf,
-        as_set=_as_set(record),
-    )
+    most_nodes = most if isinstance(most := record.get("MaxNodes"), (int, float)) else math.inf
+    limits = {"longest_s": longest_s, "default_s": default_s, "most_nodes": most_nodes}
+    return Partition(str(record["name"]), tier, factor, qos=qos, policy=policy, as_set=_as_set(record), **limits)
 
 
 def _several(partitions: Mapping[str, Partition], lists: Iterable[str]) -> dict[str, Partition]:
