@@ -16,7 +16,7 @@ from reproduction.exhibits import findings, verdict
 from reproduction.registry import chosen, exhibits, size_name
 from reproduction.results import FOLDER, KeptResults, commit
 from reproduction.runner import MOST, Cell, compute, cpu_s, decides_none, kept_cells, otherwise, run, wanted
-from reproduction.table import counts, rows, told_outcomes, told_seeds
+from reproduction.table import counts, rows, told_outcomes, told_seeds, told_verdict
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.cli.output import aligned, say, short
 
@@ -79,11 +79,14 @@ def _run(args: argparse.Namespace) -> int:
     beside = [name for name in names if not args.names and decides_none(name, size, results)]
     names = tuple(name for name in names if name not in beside)
 
+    open_ = {name: wanted(name, size, results, args.seeds) for name in names}
+
     def left() -> str:
-        found = [name for name in names if wanted(name, size, results, args.seeds)]
+        found = [name for name in names if open_[name]]
         return f"Left: {counted(len(found), 'exhibit')} {' '.join(found[:8])}{' ...' if len(found) > 8 else ''}"
 
     def told(cell: Cell) -> None:
+        open_[cell.name] = wanted(cell.name, size, results, args.seeds)
         say(f"{cell.name}, seed {cell.seed}: kept. {left()}")
 
     others = f" Left out: {counted(len(beside), 'exhibit')} whose verdict another size has." if beside else ""
@@ -172,7 +175,8 @@ def _table(args: argparse.Namespace) -> int:
         return 0
     names = ["id", "verdict", "settings", "machine_s", "claims", "seeds", "scale", "speeds told"]
     lines = [
-        [*("" if row[name] is None else str(row[name]) for name in names[:4]), told_outcomes(row), told_seeds(row),
+        [row["id"], told_verdict(row), *("" if row[name] is None else str(row[name]) for name in names[2:4]),
+         told_outcomes(row), told_seeds(row),
          row["scale"] or "",
          row["belief"] or ""]
         for row in found

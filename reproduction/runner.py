@@ -26,7 +26,7 @@ seeds are more draws of each span: they make it no narrower than the spans lie a
 QUICK = (SMALLEST, "small")
 """Sizes of seconds to minutes."""
 
-DIGITS = 1e-5
+ROUNDED = 1e-5
 """Of a number that `KeptResults` has, the share that it rounds away, twice over."""
 
 
@@ -103,12 +103,13 @@ def decides_none(name: str, size: str, results: KeptResults) -> bool:
     """Whether nothing that is computed at a size would change an exhibit's verdict, or another that is finished has it
     and this one, which takes hours, has nothing."""
     first, *_ = (*ranked(name, results), SMALLEST)
-    sizes = list(sizes_of(name))
-    if size in (*QUICK, first) or first == SMALLEST or not exhibits()[name].has(size) or size not in sizes:
+    sizes, exhibit = list(sizes_of(name)), exhibits()[name]
+    if size in (*QUICK, first) or first == SMALLEST or not exhibit.has(size) or size not in sizes:
         return False
     if wanted(name, first, results):
         return False
-    return sizes.index(size) < sizes.index(first) or not results.seeds(name, size)
+    below = sizes.index(size) < sizes.index(first) or (exhibit.beside and size.startswith(AUTHORS))
+    return below or not results.seeds(name, size)
 
 
 def kept_cells(name: str, results: KeptResults) -> list[Cell]:
@@ -131,7 +132,7 @@ def otherwise(name: str, kept: pd.DataFrame, again: pd.DataFrame) -> list[str]:
     for measure in was.index.union(now.index, sort=False):
         one, other = was.get(measure, math.nan), now.get(measure, math.nan)
         low, high = spread(kept[kept["measure"] == measure]["ours"].tolist())
-        same = low <= other <= high if exhibit.is_timed(measure) else np.isclose(one, other, DIGITS, 0, equal_nan=True)
+        same = low <= other <= high if exhibit.is_timed(measure) else np.isclose(one, other, ROUNDED, 0, equal_nan=True)
         if not (same and measure in was and measure in now):
             told.append(f"{measure}: kept {one:g}, now {other:g}")
     before, after = ({each.measure: each.outcome for each in findings(exhibit, cells)} for cells in (kept, again))

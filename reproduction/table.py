@@ -159,6 +159,13 @@ def told_seeds(row: Mapping[str, Any]) -> str:
     return f"{told}; {MOST} would take {format_duration(more['machine_s'])} more of a core" if more else told
 
 
+def told_verdict(row: Mapping[str, Any]) -> str:
+    """The verdict of a row, of a part with how many claims hold, as `partly (2 of 14)`."""
+    of = row["outcomes"] or {}
+    part = f" ({of.get('holds', 0)} of {sum(of.values())})" if row["verdict"] == "partly" else ""
+    return f"{row['verdict']}{part}"
+
+
 def told_outcomes(row: Mapping[str, Any]) -> str:
     """How many claims of a row came out how, as `2 holds, 1 open`."""
     return ", ".join(f"{count} {outcome}" for outcome, count in (row["outcomes"] or {}).items())
@@ -196,7 +203,7 @@ class Evidence:
     def _repr_html_(self) -> str:
         plain = next(each.belief for each in reproductions() if each.name == self.paper)
         short = [
-            (row["id"], row["verdict"], told_outcomes(row), row["paper"],
+            (row["id"], told_verdict(row), told_outcomes(row), row["paper"],
              "; ".join(filter(None, (row["scale"], row["reason"], row["no_gap"]))), "; ".join(row["unvaried"]),
              told_seeds(row), (row["belief"] or "").replace(plain, ""), row["command"] or "")
             for row in self.rows

@@ -10,9 +10,9 @@ import pandas as pd
 
 from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.hadar.settings import CLUSTERS, M_5, SLOT_S, HadarSize, physical
-from reproduction.hadar.theorem3 import cru
 from reproduction.line import Line, rivalled
 from workbench.analysis.charts.bar_charts import grouped_bars
+from workbench.papers.hadar.lessons.theorem3 import cru
 
 GAVEL, HADAR, HADARE, BALANCED = "Gavel", "Hadar", "HadarE", "HadarE, balanced (ours)"
 LINES = (

@@ -8,9 +8,9 @@ import pandas as pd
 
 from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.hadar.settings import CLUSTERS, HadarSize, physical
-from reproduction.hadar.theorem3 import cru
 from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
+from workbench.papers.hadar.lessons.theorem3 import cru
 
 Best = Mapping[tuple[str, tuple[str, ...]], tuple[float, ...]]
 """By cluster and mixes the slots (s) with the highest utilisation there."""

@@ -244,11 +244,11 @@ def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_claim_on_a_difference_is_parted_as_its_measures_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Of 3 + a and 2 + 2 b, a and b from 0 to 1: with all as much, which is not more. A measure that nothing is claimed
-    of has no aim, and so is not parted."""
+    """Of .3 + .1 a and .2 + .2 b, a and b from 0 to 1: with all as much, which is not more, and lost digits are no
+    difference. A measure that nothing is claimed of has no aim, and so is not parted."""
 
     def compute(size: TwoNumbers) -> PaperFigure:
-        ours = {"m": 3.0 + size.a, "n": 2.0 + 2 * size.b}
+        ours = {"m": 0.3 + 0.1 * size.a, "n": 0.2 + 0.2 * size.b}
         return PaperFigure("F", "t", tuple(Entry(name, "1", None, value, "w.", "s") for name, value in ours.items()))
 
     fields = {"setting: a": {"a": 1.0}, "setting: b": {"b": 1.0}}
@@ -266,9 +266,9 @@ def test_a_claim_on_a_difference_is_parted_as_its_measures_are(monkeypatch: pyte
     assert found is not None and found["not_parted"] == ["m"] and MET.format(0) in found["said"]
     lines = {each["cause"]: each["from_all"] for each in found["lines"] if each["measure"] == "m - n"}
     assert lines == {
-        "ours": 1.0,
-        "setting: a": 1.0,
-        "setting: b": -2.0,
+        "ours": 0.1,
+        "setting: a": 0.1,
+        "setting: b": -0.2,
         "interaction": 0.0,
         "with all": 0.0,
         "paper, > 0": 0.0,
@@ -276,14 +276,14 @@ def test_a_claim_on_a_difference_is_parted_as_its_measures_are(monkeypatch: pyte
     }
     few = gap("p.x").assign(known=lambda lines: (lines["measure"] == "m").astype(int))
     assert set(causes.as_claimed("p.x", few)["measure"]) == {"m", "n"}  # of other seeds they are not one from another
-    for claims, said, left in (  # of what is kept as "paper, > 3"
+    for claims, said, left in (  # of what is kept as "paper, > 0.3"
         ((), "paper", math.nan),
-        ((Claim("m", "<", 3.5),), "paper, < 3.5", -0.5),
-        ((Claim("m", value=2.0),), "paper", -2.0),
+        ((Claim("m", "<", 0.35),), "paper, < 0.35", -0.05),
+        ((Claim("m", value=0.2),), "paper", -0.2),
     ):
-        exhibit = replace(exhibit, claims=(Claim("m", ">", 3),))
+        exhibit = replace(exhibit, claims=(Claim("m", ">", 0.3),))
         kept = causes.as_claimed("p.x", gap("p.x"))
-        assert set(kept[kept["measure"] == "m"]["cause"]) >= {"paper, > 3", "unexplained"}
+        assert set(kept[kept["measure"] == "m"]["cause"]) >= {"paper, > 0.3", "unexplained"}
         exhibit = replace(exhibit, claims=claims)
         today = causes.as_claimed("p.x", kept).query("measure == 'm'")
         assert today["cause"].iloc[-2] == said and today["from_all"].iloc[-1] == pytest.approx(left, nan_ok=True)

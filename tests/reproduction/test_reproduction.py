@@ -341,6 +341,8 @@ def test_one_exhibit_is_run_by_its_command_kept_and_shown(tmp_path: Path, capsys
     assert {row["verdict"] for row in rows} == {"not run", "not computable here"}  # tiny is no evidence
     assert main(["table", "gavel.fig15"]) == 0
     said = capsys.readouterr().out
+    part = {"verdict": "partly", "outcomes": {"fails": 11, "direction": 1, "holds": 2}}
+    assert table.told_verdict(part) == "partly (2 of 14)" and table.told_verdict({**part, "verdict": "x"}) == "x"
     assert "Many pairs of models gain" in said and '> 50 (ours: "many")' in said and "hare" not in said
     assert main(["table", "hare.fig5", "hare.fig7", "--out", str(tmp_path)]) == 0
     said = capsys.readouterr().out
@@ -516,6 +518,10 @@ def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_compute
     kept.add(name, every[every["seed"] >= runner.FEWEST].assign(size="authors_thrice"))
     row, *_ = table.rows(kept, name)
     assert row["size"] == "authors_thrice" and runner.decides_none(name, "authors", kept)
+    every, name = KeptResults().read("chronus.fig7b").query("size == 'full'"), "chronus.fig7b"
+    for size, of in (("full", every), ("authors", every[every["seed"] < runner.FEWEST])):
+        kept.add(name, of.assign(size=size))
+    assert runner.ranked(name, kept)[0] == "full" and runner.decides_none(name, "authors", kept)  # stands beside
 
 
 def test_an_exhibit_that_is_not_checked_is_said_not_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,10 +15,10 @@ from pytest import approx
 import workbench
 from reproduction.hadar import physical
 from reproduction.hadar.settings import SIZES
-from reproduction.hadar.theorem3 import cru, cru_by_round, premise, theorem3
 from workbench.analysis.contract_rules.schedulers import Watched
 from workbench.analysis.metrics.summary import summary
 from workbench.base.errors import InputError
+from workbench.papers.hadar.lessons.theorem3 import cru, cru_by_round, premise, theorem3
 from workbench.papers.hadar.scheduler import HadarE
 from workbench.scenario.presets import HADARE_MIXES, hadare_mix
 from workbench.scenario.scenario import Scenario

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from reproduction.hops.tables import queue_table
 from tests.papers.hops import plan_support
 from tests.papers.hops.plan_support import SEEDS, job, random_round, scenario
 from workbench.papers.hops import scheduler
@@ -18,6 +17,7 @@ from workbench.papers.hops.algorithms.gains import best_by_size
 from workbench.papers.hops.algorithms.round_plan import fingerprint, make_plan, unbeatable
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.instance import HopsInstance, JobConfigurations
+from workbench.papers.hops.lessons.tables import queue_table
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import simulate, snapshot_at

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from reproduction.hops.tables import queue_table, sizes_by_lambda
 from tests.papers.hops.plan_support import job, scenario
 from workbench.papers.hops.instance import HopsInstance, JobConfigurations
+from workbench.papers.hops.lessons.tables import queue_table, sizes_by_lambda
 from workbench.papers.hops.lessons.two_jobs import two_jobs
 from workbench.papers.hops.scheduler import Hops
 from workbench.session.api import snapshot_at
