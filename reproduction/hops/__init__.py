@@ -111,7 +111,7 @@ EXHIBITS = (
             ),
         ),
         seeded=False,
-        timed="*",
+        timed="plan w*",
         scale=plan_scale,
         unvaried=SOLVED,
     ),
