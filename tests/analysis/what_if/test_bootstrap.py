@@ -26,10 +26,7 @@ def bursty(seed: int) -> Scenario:
     rows = [dict(zip(names, job, strict=True)) for job in sorted(jobs, key=lambda job: job[1])]
     return Scenario.from_dict(
         {
-            "cluster": {
-                "accelerators": [{"name": "v100"}],
-                "nodes": [{"name": "n", "accelerator": "v100", "gpus": 8}],
-            },
+            "cluster": {"accelerators": [{"name": "v100"}], "nodes": [{"name": "n", "accelerator": "v100", "gpus": 8}]},
             "jobs": [{"name": f"job-{i}", "model": "m", **row} for i, row in enumerate(rows)],
             "throughputs": [{"model": "m", "accelerator": "v100", "gpus": gpus, "steps_per_s": 1.0} for gpus in (1, 2)],
         }

@@ -50,10 +50,7 @@ def scenario(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Scenario:
         nodes=[log / "scontrol-show-nodes.txt", log / "scontrol-show-partitions.txt"],
         limits=[log / "sacctmgr-assoc.txt", log / "sacctmgr-qos.txt"],
         shares=[unpacked("snapshots/sshare-20261122T203132.txt")],
-        config=[
-            log / "scontrol-show-config.txt",
-            unpacked("snapshots/reservations-20261122T204300.txt"),
-        ],
+        config=[log / "scontrol-show-config.txt", unpacked("snapshots/reservations-20261122T204300.txt")],
         events=[folder / "events.txt"],
     )[0]
 

@@ -270,11 +270,7 @@ def _promise(
 
 
 def written(
-    folder: Path,
-    jobs: list[Asked],
-    nodes: int,
-    hidden: frozenset[str] = frozenset(),
-    rules: Rules = PLAIN,
+    folder: Path, jobs: list[Asked], nodes: int, hidden: frozenset[str] = frozenset(), rules: Rules = PLAIN
 ) -> dict[str, list[Path]]:
     """The files of the site, as `convert` takes them; hidden: accounts whose limits no file tells."""
     inside = nodes_of(nodes)

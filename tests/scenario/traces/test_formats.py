@@ -38,10 +38,7 @@ def tiresias(name: int, at_s: int, gpus: int, run_s: int) -> str:
 
 
 FORMS = {
-    "helios": (
-        helios,
-        "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue",
-    ),
+    "helios": (helios, "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue"),
     "swf": (swf, "; Version: 2.2"),
     "sacct": (sacct, "JobID|User|Submit|Elapsed|State|AllocTRES|ReqTRES"),
     "tiresias": (tiresias, "job_id,num_gpu,submit_time,iterations,model_name,duration,interval"),

@@ -131,10 +131,7 @@ def test_what_a_download_that_was_killed_left_is_no_file_of_the_cache(
 ) -> None:
     """Half a file under a name of its own, or under the right one."""
     offer(monkeypatch, server.address("/t.trace"))
-    for half in (
-        cache / "workbench" / "gavel" / "tmp1234",
-        cache / "workbench" / public.FILES["gavel_makespan"].file,
-    ):
+    for half in (cache / "workbench" / "gavel" / "tmp1234", cache / "workbench" / public.FILES["gavel_makespan"].file):
         half.parent.mkdir(parents=True, exist_ok=True)
         half.write_bytes(CONTENT[:4])
         assert public.fetch("gavel_makespan").read_bytes() == CONTENT

@@ -515,9 +515,7 @@ def test_odd_cells_and_other_jobs_of_one_id_are_counted(tmp_path: Path) -> None:
     scenario, report = read(tmp_path, "\n".join(lines) + "\n", keep=["SubmitLine"])
     names = ["job-7", "job-8", "job-9", "job-9 (attempt 1)", "job-20", "job-21", "job-22"]
     assert sorted(job.name for job in scenario.jobs) == sorted(names)
-    assert [(each.reason, each.count) for each in report.dropped] == [
-        ("another job with the id of an earlier row", 2),
-    ]
+    assert [(each.reason, each.count) for each in report.dropped] == [("another job with the id of an earlier row", 2)]
     told = "\n".join(report.notes)
     for text in (
         "cells that cannot be read, as if they were empty: NNodes (1) and Priority (2)",
@@ -547,7 +545,7 @@ def test_a_row_is_of_the_latest_attempt_of_its_id(tmp_path: Path) -> None:
         scenario, report = read(tmp_path, dump(*rows, *nobody))
         assert {job.name: (job.attributes["start_s"], job.steps) for job in scenario.jobs} == spans
         assert [(each.reason, each.count) for each in report.dropped] == [
-            ("another job with the id of an earlier row", 3),
+            ("another job with the id of an earlier row", 3)
         ]
 
 
@@ -567,10 +565,7 @@ def test_pseudonyms_are_stable_and_reversible_by_who_has_the_key(tmp_path: Path)
     assert [job.steps for job in one.jobs] == [job.steps for job in real.jobs]
     assert [
         any("pseudonyms" in note and "those of the log" in note for note in each.notes) for each in (real, one)
-    ] == [
-        True,
-        False,
-    ]
+    ] == [True, False]
     (tmp_path / "key").chmod(0o644)
     with pytest.raises(InputError, match="a file that others may read"):
         read(tmp_path, text, **options)
