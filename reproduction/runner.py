@@ -16,12 +16,13 @@ from reproduction.registry import SMALLEST, exhibits, sizes_of
 from reproduction.results import KeptResults, commit
 from workbench.base.processes import Processes
 
-FEWEST, MOST = 3, 30
+FEWEST, ENOUGH, MOST = 3, 10, 30
 WIDTH = 0.05
 """ours: seeds are added until the interval of each claim reaches no further than this share of its mean, or `MOST`;
 where a claim is open at that width, all of `MOST`: who ended where it came out well would find what is not there. One
 that is the same in each of few seeds whose other measures differ has no width to go by yet. Over spans of a trace more
-seeds are more draws of each span: they make it no narrower than the spans lie apart."""
+seeds are more draws of each span: they make it no narrower than the spans lie apart. `ENOUGH`, at a size that is nearer
+to the paper than one with all, for the verdict to be of it: what `MOST` would take is told then."""
 
 QUICK = (SMALLEST, "small")
 """Sizes of seconds to minutes."""
@@ -90,11 +91,12 @@ def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list
 
 def ranked(name: str, results: KeptResults) -> list[str]:
     """Sizes at which an exhibit is kept, first the one that has its verdict: of those with all the seeds that are
-    wanted, else of those with `FEWEST`, the nearest to the paper, on the authors' data where they have one, but where
-    these stand `beside`."""
+    wanted, or `ENOUGH`, else of those with `FEWEST`, the nearest to the paper, on the authors' data where they have
+    one, but where these stand `beside`."""
     least = FEWEST if exhibits()[name].seeded else 1
     kept = [size for size in reversed(list(sizes_of(name))) if size != SMALLEST and results.seeds(name, size)]
-    few = {size: (bool(wanted(name, size, results)), len(results.seeds(name, size)) < least) for size in kept}
+    seeds = {size: len(results.seeds(name, size)) for size in kept}
+    few = {size: (seeds[size] < ENOUGH and bool(wanted(name, size, results)), seeds[size] < least) for size in kept}
     beside = exhibits()[name].beside
     return sorted(kept, key=lambda size: (beside and size.startswith(AUTHORS), *few[size]))
 

@@ -484,7 +484,7 @@ def test_a_result_that_cannot_be_computed_hides_no_other(
 def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_computed_unasked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A size that has few is a trend until it has them all; what decides no row is asked for by its name only."""
+    """A size that has few is a trend until it has all, or ten; what decides no row is asked for by its name only."""
     name, kept = "gavel.information", KeptResults(tmp_path)
     every = KeptResults().read(name).query("size == 'authors'")
     first, few = every[every["seed"] == 0], every[every["seed"] < runner.FEWEST]
@@ -511,6 +511,11 @@ def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_compute
     assert {(each["from"], each["to"]) for each in row["trends"]} == {("middle", "full"), ("authors", "authors_thrice")}
     left_out = {size for size in sizes_of(name) if runner.decides_none(name, size, kept)}
     assert left_out == {"middle", "full", "authors_ninth", "authors_whole"}  # not what is begun nearer to the paper
+    for seeds, shown in ((runner.ENOUGH - 1, "authors"), (runner.ENOUGH, "authors_thrice")):
+        ten = KeptResults(tmp_path / str(seeds))
+        for size, of in (("authors", every), ("authors_thrice", every[every["seed"] < seeds])):
+            ten.add(name, of.assign(size=size))
+        assert runner.ranked(name, ten)[0] == shown and runner.wanted(name, "authors_thrice", ten)
     monkeypatch.setattr("reproduction.__main__.run", lambda *of: None)
     for size, told in (("full", True), ("authors_thrice", False), ("tiny", False)):
         assert main(["run", "--size", size, "--out", str(tmp_path)]) == 0
