@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 
+import pandas as pd
 import pytest
 
 from reproduction import PaperFigure
 from reproduction.registry import reproductions
+from reproduction.results import COLUMNS as KEPT
 from tests.calls import decisions_at_most
 
 MOST_DECISIONS = 12_000  # of each paper
@@ -25,3 +28,10 @@ def evaluated() -> Callable[[str], list[PaperFigure]]:
             return [compute(paper.sizes["tiny"]) for compute in paper.figures]
 
     return figures_of
+
+
+def cells(values: dict[str, list[float]]) -> pd.DataFrame:
+    """Results of one size, a value for each seed."""
+    lines = [("s", seed, name, "1", math.nan, ours, 1.0, "c") for name, row in values.items()
+             for seed, ours in enumerate(row)]  # fmt: skip
+    return pd.DataFrame(lines, columns=list(KEPT))

@@ -27,14 +27,13 @@ from reproduction import COLUMNS, Entry, PaperFigure, causes, exhibits, runner, 
 from reproduction.__main__ import main
 from reproduction.chronus.best_effort import LINES, Longer, best_effort
 from reproduction.chronus.lines import THEMIS
-from reproduction.exhibits import Claim, Exhibit, findings, judged, verdict
+from reproduction.exhibits import Claim, Exhibit, findings
 from reproduction.information import worth
 from reproduction.registry import VARIABLE, reproductions, size_name, sizes_of
 from reproduction.registry import exhibits as known
-from reproduction.results import COLUMNS as KEPT
 from reproduction.results import FOLDER, KeptResults
 from reproduction.runner import Cell
-from workbench.analysis.metrics.confidence import ratio_interval
+from tests.reproduction.conftest import cells
 from workbench.base.errors import InputError
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.session.api import load, snapshot_at
@@ -103,154 +102,6 @@ def test_a_ratio_needs_both_numbers() -> None:
     )
     found = PaperFigure("F", "t", rows).table["ratio"].tolist()
     assert found[0] == 1.5 and math.isnan(found[1]) and math.isnan(found[2])
-
-
-@pytest.mark.parametrize(
-    ("sign", "value", "paper", "unit", "mean", "half", "outcome"),
-    [
-        ("=", math.nan, 2.0, "1", 2.1, 0.1, "holds"),
-        ("=", math.nan, 2.0, "1", 2.1, 0.3, "direction"),  # too wide to be near, above 1 for certain
-        ("=", math.nan, 2.0, "1", 11.0, 0.1, "direction"),
-        ("=", math.nan, 2.0, "1", 11.1, 0.1, "fails"),  # more than ten times as far from 1
-        ("=", math.nan, 2.0, "1", 1.9, 1.0, "open"),
-        ("=", math.nan, 2.0, "1", 0.9, 0.2, "fails"),
-        ("=", math.nan, 2.0, "h", 4.0, 0.1, "fails"),  # hours have no side
-        ("=", math.nan, 0.0, "%", 0.9, 0.0, "holds"),
-        (">", 1.0, math.nan, "1", 1.5, 0.4, "holds"),
-        (">", 1.0, math.nan, "1", 1.5, 0.6, "open"),
-        ("<=", 1.0, math.nan, "1", 1.5, 0.4, "fails"),
-        (">", 1.0, math.nan, "1", 1.5, math.nan, "open"),  # one seed
-    ],
-)
-def test_a_claim_is_judged_by_the_rule(
-    sign: str, value: float, paper: float, unit: str, mean: float, half: float, outcome: str
-) -> None:
-    assert judged(Claim("m", sign, value), paper, unit, mean, mean - half, mean + half, unit == "1") == outcome
-
-
-def test_the_interval_of_a_ratio_has_no_end_below_0_that_of_others_has() -> None:
-    both = {"a / b": [0.1, 0.1, 6.0], "a less b": [0.1, 0.1, 6.0]}
-    exhibit = Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()), (Claim("a *", ">", 1),))
-    ratio, other = findings(exhibit, cells(both))
-    assert other.low < 0 < ratio.low < ratio.ours == other.ours < other.high < ratio.high
-    assert ratio.low * ratio.high == pytest.approx(ratio.ours**2)
-    near = [each._replace(measure="m") for each in findings(exhibit, cells({"a / b": [1.0, 1.01], "a b": [1.0, 1.01]}))]
-    assert near[0].low == pytest.approx(near[1].low, rel=1e-2) and near[0].high == pytest.approx(near[1].high, rel=1e-2)
-
-
-def test_a_claim_on_a_curve_is_of_the_point_that_the_means_over_seeds_choose() -> None:
-    """Of those that are known and steady in every seed; its interval holds for all of these together."""
-    up_to = Claim("a / b, * jobs/h", value=3, point="most", steady="open, b, * jobs/h")
-    exhibit = Exhibit(
-        "x", "says", lambda size: PaperFigure("F", "t", ()), (Claim("a / b, * jobs/h", ">", 1, point="least"), up_to)
-    )
-    curve = {1: [1.4, 1.6, 1.5], 2: [1.2, 1.9, 2.0], 3: [8.0, 1.0, 1.2], 4: [9.0, 9.0, math.nan]}
-    kept = cells({f"a / b, {rate} jobs/h": of for rate, of in curve.items()} |
-                 {f"open, b, {rate} jobs/h": [0.0, 0.0, 2.0 * (rate == 3)] for rate in curve})  # fmt: skip
-    least, most = findings(exhibit, kept)
-    level = 1 - 0.05 / 2  # of two points
-    assert (most.measure, most.claim, most.seeds) == ("a / b, most", "= 3", 3)
-    assert most[4:7] == pytest.approx(
-        [1.7, *(max(ratio_interval(curve[at], level)[end] for at in (1, 2)) for end in (1, 2))]
-    )
-    assert (least.measure, least.claim, least.ours) == ("a / b, least", "> 1", pytest.approx(1.5))
-    assert findings(exhibit, kept[~kept["measure"].str.startswith("a")])[1].outcome == "open"
-
-
-def test_only_what_compares_two_has_a_direction() -> None:
-    """A share of jobs is below 1 whatever is found, and a largest ratio of a job above it."""
-    exhibit = Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()))
-    kept = cells({"a / b": [0.2, 0.21, 0.22], "a over b": [0.2, 0.21, 0.22], "a": [0.2, 0.21, 0.22]}).assign(paper=0.8)
-    assert [each.outcome for each in findings(exhibit, kept)] == ["direction", "direction", "fails"]
-
-
-def test_what_a_paper_says_does_not_change_must_neither_grow_nor_shrink() -> None:
-    kept = cells({"a / b": [0.95, 0.951], "c / b": [0.8, 0.801], "d / b": [1.2, 1.201]})
-    exhibit = Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()), (Claim("*", value=1, word="as long"),))
-    found = findings(exhibit, kept)
-    assert {each.claim for each in found} == {'= 1 (ours: "as long")'}
-    assert [each.outcome for each in found] == ["holds", "fails", "fails"]
-    assert all(math.isnan(each.paper) for each in found)  # it prints none
-
-
-def test_a_trend_is_told_by_the_interval_of_the_difference() -> None:
-    def at(size: str, ours: float, half: float, seeds: int = 3) -> dict[str, object]:
-        claim = {"measure": "m", "ours": ours, "low": ours - half, "high": ours + half, "seeds": seeds}
-        return {"size": size, "claims": [claim]}
-
-    authors = at("authors", 1.0, 0.03)
-    for ours, half, seeds, trend in (
-        (1.05, 0.03, 3, "holds"),
-        (1.2, 0.1, 3, "grows"),
-        (0.8, 0.1, 3, "shrinks"),
-        (1.2, 0.25, 3, "open"),
-        (1.2, 0.0, 1, "open"),
-    ):
-        kept = [at("small", 9.0, 0.0), authors, at("authors_thrice", 9.0, 0.0), at("authors_whole", ours, half, seeds)]
-        assert table.trends(kept) == [
-            {"measure": "m", "from": "authors", "to": size, "trend": to}
-            for size, to in (("authors_thrice", "grows"), ("authors_whole", trend))
-        ]
-
-
-def cells(values: dict[str, list[float]]) -> pd.DataFrame:
-    lines = [("s", seed, name, "1", math.nan, ours, 1.0, "c") for name, row in values.items()
-             for seed, ours in enumerate(row)]  # fmt: skip
-    return pd.DataFrame(lines, columns=list(KEPT))
-
-
-def test_a_verdict_follows_from_the_claims_seed_by_seed() -> None:
-    above, below = Claim("a", ">", 1), Claim("a", ">", 0, "b")
-    exhibit = Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()), (above, below))
-    kept = cells({"a": [2.0, 4.0, 6.0], "b": [1.0, 3.0, 5.0]})
-    assert [each.outcome for each in findings(exhibit, kept)] == ["open"]  # a measure has one claim
-    paired = Exhibit("x", "says", exhibit.compute, (below,))
-    found = findings(paired, kept)
-    assert (found[0].measure, found[0].ours, found[0].low, found[0].high) == ("a - b", 1.0, 1.0, 1.0)
-    assert verdict(paired, found) == "reproduced"
-    several = Exhibit("x", "says", exhibit.compute, (Claim("a", ">", 0, {"b": 2.0, "c": -1.0}),))
-    twice = findings(several, cells({"a": [2.0, 4.0, 6.0], "b": [1.0, 3.0, 5.0], "c": [0.0, 1.0, 2.0]}))[0]
-    assert (twice.measure, twice.ours, twice.outcome) == ("a - 2 x b + c", -1.0, "open")
-    starred = replace(exhibit, claims=(Claim("* of a", "<", 0, "* of b"),), spans=2)
-    of = cells({"x of a": [1.0, 5.0, 3.0], "x of b": [2.0, 6.0, 5.0], "y of b": [0.0, 0.0, 0.0]})
-    assert [findings(starred, of.assign(size=size))[0][0::4][:2] for size in ("full", "authors")] == [
-        ("x of a - x of b", pytest.approx(-4 / 3)),  # over seeds
-        ("x of a - x of b", pytest.approx(-1.25)),  # over spans, of which the first has two seeds
-    ]
-    assert findings(starred, of.assign(size="authors"))[0].seeds == 2
-    gone = findings(replace(paired, claims=(below, Claim("d", "<", 2, word="few"))), kept)[1]
-    assert (gone.measure, gone.claim, gone.outcome, gone.seeds) == ("d", '< 2 (ours: "few")', "open", 0)
-    for claim, said in (
-        (Claim("d", "<", 0, "a"), ("d - a", "< 0")),
-        (Claim("* of d", less={"* of e": -2.0}), ("* of d + 2 x * of e", "= the paper's")),
-        (Claim("a", "<", 0, "d"), ("a - d", "< 0")),  # what it takes off is not kept
-    ):
-        (gone,) = findings(replace(paired, claims=(claim,)), kept)
-        assert (gone.measure, gone.claim, gone.outcome, gone.seeds) == (*said, "open", 0)
-    assert verdict(paired, [found[0]._replace(outcome="fails")]) == "contradicted"
-    assert verdict(paired, [*found, found[0]._replace(outcome="fails")]) == "partly"
-    opened, failed = (found[0]._replace(outcome=outcome) for outcome in ("open", "fails"))
-    assert verdict(paired, [*found, opened]) == verdict(paired, [failed._replace(outcome="direction")]) == "partly"
-    assert verdict(paired, [opened]) == "undecided" and verdict(paired, [opened, failed]) == "contradicted"
-    assert verdict(paired, []) == "not run" and verdict(Exhibit("y", "says"), []) == "not computable here"
-
-
-def test_what_is_unknown_in_a_seed_leaves_a_claim_open_but_where_there_is_no_such_job() -> None:
-    """That a line that never ends is behind by no number is no reason to go by the other seeds."""
-    kept = cells({"a": [2.0, 2.1, 2.2, math.nan], "b": [1.0, 1.0, 1.0, 1.0]})
-    outcomes = []
-    for claim in (Claim("a", ">", 1), Claim("a", "<", 1), Claim("a", ">", 0, "b"), Claim("a", ">", 1, absent=True)):
-        (found,) = findings(Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()), (claim,)), kept)
-        assert found.seeds == 3 and found.ours == pytest.approx(1.1 if claim.less else 2.1)
-        outcomes.append(found.outcome)
-    assert outcomes == ["open", "open", "open", "holds"]
-    absent = {name: [each.measure for each in exhibit.claims if each.absent] for name, exhibit in known().items()}
-    for name in filter(absent.get, absent):
-        # of ten jobs none may be
-        assert all(measure.startswith("JCT of best effort, ") for measure in absent[name]), name
-        of = KeptResults().read(name).query("measure.str.startswith('JCT of best effort, ')")
-        points = of.assign(point=of["measure"].str.rpartition(", ")[0], unknown=of["ours"].isna())
-        assert (points.groupby(["size", "seed", "point"])["unknown"].nunique() == 1).all(), name  # whoever schedules
 
 
 def fake(cell: Cell) -> pd.DataFrame:
@@ -649,7 +500,3 @@ def test_bad_input_of_the_command_is_one_message(
 ) -> None:
     assert main(argv) == 2
     assert said in capsys.readouterr().err
-
-
-def test_the_rule_is_told_where_it_stands() -> None:
-    assert all(word in str(exhibits.__doc__) for word in ("holds", "direction", "open", "fails", "Nobody types"))
