@@ -108,7 +108,7 @@ def decides_none(name: str, size: str, results: KeptResults) -> bool:
     sizes, exhibit = list(sizes_of(name)), exhibits()[name]
     if size in (*QUICK, first) or first == SMALLEST or not exhibit.has(size) or size not in sizes:
         return False
-    if wanted(name, first, results):
+    if len(results.seeds(name, first)) < ENOUGH and wanted(name, first, results):
         return False
     below = sizes.index(size) < sizes.index(first) or (exhibit.beside and size.startswith(AUTHORS))
     return below or not results.seeds(name, size)

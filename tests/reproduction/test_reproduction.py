@@ -367,6 +367,7 @@ def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_compute
         for size, of in (("authors", every), ("authors_thrice", every[every["seed"] < seeds])):
             ten.add(name, of.assign(size=size))
         assert runner.ranked(name, ten)[0] == shown and runner.wanted(name, "authors_thrice", ten)
+        assert runner.decides_none(name, "authors", ten) == (shown == "authors_thrice")
     monkeypatch.setattr("reproduction.__main__.run", lambda *of: None)
     for size, told in (("full", True), ("authors_thrice", False), ("tiny", False)):
         assert main(["run", "--size", size, "--out", str(tmp_path)]) == 0
