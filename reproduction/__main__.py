@@ -144,6 +144,7 @@ def _shown(name: str, size: str, results: KeptResults) -> str:
     ]
     made = exhibit.told(cells["seed"].nunique())
     seeds = counted(made, "seed") if isinstance(made, int) else made
+    seeds += f", draws of {spans} spans" if (spans := exhibit.spans_at(size)) else ""
     head = f"{name}, size {size}, {seeds}: {verdict(exhibit, found)} (speeds: {exhibit.belief})\n"
     return head + aligned(["measure", "unit", "paper", "ours", "low", "high", "outcome"], lines, left=3) + "\n\n"
 

@@ -141,6 +141,10 @@ class Exhibit:
         """What a table says of the seeds of a result."""
         return seeds if self.seeded else f"{seeds} runs" if self.timed else "deterministic"
 
+    def spans_at(self, size: str) -> int:
+        """Of how many spans of the authors' trace its seeds are draws at a size, 0: of none."""
+        return self.spans if size.startswith(AUTHORS) else 0
+
     def is_timed(self, measure: str) -> bool:
         """Whether a measure is seconds of the machine it runs on."""
         return fnmatchcase(measure, self.timed)
@@ -189,8 +193,8 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
         for other, times in claim.taken(measure).items():
             made = made - times * (known[other].set_index("seed")["ours"] if other in known else math.nan)
         unknown = bool(made.isna().any())
-        if exhibit.spans and str(rows["size"].iloc[0]).startswith(AUTHORS):
-            made = made.groupby(made.index % exhibit.spans).mean()
+        if spans := exhibit.spans_at(str(rows["size"].iloc[0])):
+            made = made.groupby(made.index % spans).mean()
         ours = made.dropna().tolist()
         mean, half = mean_interval(ours) if ours else (math.nan, math.nan)
         ends = (mean - half, mean + half)

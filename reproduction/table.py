@@ -154,8 +154,10 @@ def _known(value: Any) -> Any:
 
 
 def told_seeds(row: Mapping[str, Any]) -> str:
-    """The seeds of a row, and where more are wanted what they would take."""
+    """The seeds of a row, of how many spans they are draws, and where more are wanted what they would take."""
     told, more = "" if row["seeds"] is None else str(row["seeds"]), row["more"]
+    if spans := exhibits()[row["id"]].spans_at(row["size"] or ""):
+        told += f" draws of {spans} spans"
     return f"{told}; {MOST} would take {format_duration(more['machine_s'])} more of a core" if more else told
 
 
