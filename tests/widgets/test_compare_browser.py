@@ -143,8 +143,10 @@ def read_measures(page: Page) -> None:
         "The model decides: what is solved is what \u201cGavel: max-min"
     )
     shot(page, "compare-reads")
-    page.set_viewport_size({"width": 1024, "height": 768})
     open_tab(page, "Measures")
+    page.set_viewport_size({"width": 1110, "height": 768})
+    comes_true(page, NOT_SCROLLED, why="beside Set-up each scheduler has its column in sight")
+    page.set_viewport_size({"width": 1024, "height": 768})
     shot(page, "compare-measures-1024")
     comes_true(page, NOT_SCROLLED)
     tops = "[...document.querySelectorAll('.wb-compare .wb-left .lm-TabBar-tab')].map(e => e.getBoundingClientRect().y)"
@@ -157,7 +159,11 @@ def edit_the_list(page: Page) -> None:
     page.locator("button.wb-add-scheduler").click()
     wait_for_text(page, STATUS, "Edited, not compared")
     expect(page.locator(".wb-outdated")).to_contain_text("before your last change")
+    number = page.locator(".wb-seeds")
+    where = number.bounding_box()
     page.locator(".wb-remove-scheduler").nth(3).click()
+    expect(page.locator(".wb-remove-scheduler").locator("visible=true")).to_have_count(4)
+    assert number.bounding_box() == where, "what stands beside the list stays where it is"
     page.locator(".wb-row-knobs").nth(1).click()
     page.locator(".wb-schedulers .wb-knob-round_s").first.wait_for()
     shot(page, "compare-knobs")

@@ -200,7 +200,7 @@ class CompareLab(LabShell[CompareSetting]):
         self._beside.add_class("wb-beside")
         self._beside.observe(lambda _: self._on_change(), "value")
         tabs = {
-            "Schedulers": w.VBox([self._list.box, self._seeds, self._differ, self._said_drawn]),
+            "Schedulers": w.VBox([self._seeds, self._differ, self._list.box, self._said_drawn]),
             **panel.tabs,
             FOR_ALL: w.VBox([panel.core.box, panel.belief.box, self._beside, panel.also]),
         }
@@ -246,7 +246,7 @@ class CompareLab(LabShell[CompareSetting]):
     def _heard(self, setting: CompareSetting | None, other: bool) -> None:
         """What differs between several runs is said below their number."""
         several = setting is not None and setting.seeds > 1
-        self._differ.layout.display = None if self._seeds.value > 1 else "none"
+        self._differ.disabled = self._seeds.value == 1
         text = other_jobs_said(setting.scenario) if setting is not None and several and setting.bootstrap else ""
         self._said_drawn.value = f"<p class='wb-note'>{html.escape(text)}</p>" if text else ""
 

@@ -60,6 +60,8 @@ def measures_table(outcomes: Outcomes, found: Comparison | None, against: str | 
             spread *= math.nan
         scales = [*map(_scale, names)]
         best = _clearly_best(found, means, scales)
+        if "preemptions" in names and _switching(found, outcomes.titled):
+            best["preemptions"] = False
         heads = [_measure(name, scale.unit) for name, scale in zip(names, scales, strict=True)]
         for label in means.index:
             columns[label] = [
@@ -122,6 +124,12 @@ def _shown_better(found: Comparison, against: str) -> pd.Series[bool]:
     above = pairs["ratio"].gt(1.0).where(pairs["ratio"].notna(), pairs["difference"].gt(0.0))
     higher = [metric(name).better == "higher" for name, _ in pairs.index]
     return ~pairs["unsure"] & (above == higher)
+
+
+def _switching(found: Comparison, titled: Titled) -> str:
+    """The schedulers in whose runs GPUs switch between jobs' tasks, which is no preemption of them."""
+    runs = zip(found.cases, found.runs, strict=True)
+    return listed(dict.fromkeys(titled(case.label) for case, run in runs if (run.timeline["kind"] == "switch").any()))
 
 
 BEST = ("mean_jct_s", "makespan_s", "max_finish_time_fairness", "weighted_miss_rate")
@@ -281,6 +289,8 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
             f"has 0, with its interval over {chances}, "
             f"so wide that with {100 * LEVEL:g} % all of a row hold (Bonferroni); {UNSURE} {MAY_BE_CHANCE}."
         )
+    if switching := _switching(found, titled):
+        said.append(f"Nobody is marked best in preemptions: switches of task ({switching}) do not count as such.")
     left = found.measures[(found.measures["jobs_unfinished"] > 0) | (found.measures["jobs_refused"] > 0)]["scheduler"]
     if len(left):
         names = ", ".join(map(titled, dict.fromkeys(left)))

@@ -16,6 +16,7 @@ const FLAT_PX = 8;
 const [SHARE, ENOUGH, LOW_PX, HIGHEST, LOWEST, TALL_PX] = [0.55, 0.75, 494, 2.5, 0.5, 200];
 const HEAD_PX = 62; // above the picture, as in lab.css
 const FILLED_PX = 100; // a page Schedule that is lower has no tables yet
+const ANSWER_PX = 100; // the first lines of what is said below the picture of what was clicked
 const FRAME_PX = 2; // a page's borders
 const STATUS_PX = 30; // JupyterLab's line at the foot of the window
 const NO_ROWS = /^Infinite extent for field/;
@@ -444,7 +445,7 @@ class ChartBox {
     this.pick({ ...(hit ? Object.fromEntries(fields.map((field) => [field, datum[field]])) : {}), ...this.place(event) });
     // The answer is below it: nothing moves while the first lines of that are in sight.
     const page = this.root.closest(".wb-stage")?.nextElementSibling.getBoundingClientRect();
-    if (page && page.top + FILLED_PX > innerHeight - STATUS_PX) this.root.closest(".wb-lab").scrollIntoView({ block: "nearest" });
+    if (page && page.top + ANSWER_PX > innerHeight - STATUS_PX) this.root.closest(".wb-lab").scrollIntoView({ block: "nearest" });
   }
 
   // Where a click was, by the chart's axes x and y, if it has two that say so.

@@ -63,7 +63,7 @@ def test_a_row_that_a_later_decision_cannot_do_without_is_told_with_the_time(mon
     run = workbench.simulate("preset:gavel_example", "gavel.max_min_fairness")
     found = solved(run, 400.0)
     moved = RowEdit.of(found, found.names.index("capacity[v100]"), 0.45)
-    assert moved.steps()[-1].endswith("  # <= 0.45 in the lab")
+    assert moved.steps()[-1].endswith("row.upper + (0.45 - 1)))  # <= 0.45 in the lab"), "to set another, no sum"
     edit = RowEdit.of(found, found.names.index("epigraph[job 2]"), None)
     assert "goes from 0.7273 to 1" in of_decision(edit.change(found)[0])[:120]
     with pytest.raises(WorkbenchError) as wrong:

@@ -362,7 +362,7 @@ def job_changes(jobs: pd.DataFrame, *, title: str = "Job by job") -> Drawing:
     if len(ordered) <= MOST_NAMED:
         named = f"{json.dumps(ordered['job'].astype(str).tolist())}[floor(datum.value)]"
         axis = {"values": (rank + 0.5).tolist(), "labelExpr": named, "ticks": False, "labelLimit": 90}
-        axis["labelAngle"] = 0 if len(ordered) <= MOST_ACROSS else -40
+        axis |= {"labelAngle": 0 if len(ordered) <= MOST_ACROSS else -60, "labelOverlap": False}
     shown = pd.DataFrame(
         {
             "job": ordered["job"].astype("str"),

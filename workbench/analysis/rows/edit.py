@@ -137,18 +137,15 @@ class RowEdit(Edit):
 
     def steps(self) -> list[str]:
         row = f"m.{self.part}" + ("" if self.index is None else f"[{self.index!r}]")
-        by = None if self.after is None else self.after - self.before
-        new = {
-            side: NO_SIDE if by is None else f"row.{side} {'-' if by < 0 else '+'} {abs(by):.12g}"
-            for side in self._sides
-        }
+        by = NO_SIDE if self.after is None else f" + ({self.after:.12g} - {self.before:.12g})"
+        new = {side: by if self.after is None else f"row.{side}{by}" for side in self._sides}
         if self.is_bound:
             steps = [f"row.set{side}({text})" for side, text in new.items()]
-        elif by is None:
+        elif self.after is None:
             steps = ["row.deactivate()"]
         else:
             steps = [f"row.set_value(({new.get('lower', 'row.lower')}, row.body, {new.get('upper', 'row.upper')}))"]
-        seen = "" if by is None else f"  # {SENSES[self.sense]} {short_number(self.after or 0.0, 4)} in the lab"
+        seen = "" if self.after is None else f"  # {SENSES[self.sense]} {short_number(self.after, 4)} in the lab"
         return [f"row = {row}", *steps[:-1], steps[-1] + seen]
 
     def apply(self, model: Any, data: Any) -> None:
@@ -203,8 +200,8 @@ class NumberEdit(Edit):
 
     def steps(self) -> list[str]:
         at = f"m.{self.part}" if self.index is None else f"m.{self.part}[{self.index!r}]"
-        how = "*" if self.before else "+"
-        return [f"workbench.set_number(m.{self.part}, {self.index!r}, {at} {how} {self._by:.12g})"]
+        by = f"* ({self.after:.12g} / {self.before:.12g})" if self.before else f"+ {self.after:.12g}"
+        return [f"workbench.set_number(m.{self.part}, {self.index!r}, {at} {by})"]
 
     def apply(self, model: Any, data: Any) -> None:
         part = model.component(self.part)
