@@ -43,7 +43,7 @@ class SchedulerList:
             if was is not None and was.says(name, knobs):
                 rows.append(was)  # who is about to click there finds it as it was
                 continue
-            row = self._row(name, knobs)
+            row = _Row(name, knobs, self._changed, self._on_remove)
             row.knobs.value = was is not None and was.knobs.value and was.name == row.name
             rows.append(row)
         self._rows, gone = rows, [each for each in self._list.children if each not in [row.box for row in rows]]
@@ -51,14 +51,11 @@ class SchedulerList:
         for box in gone:
             box.close()
 
-    def _row(self, name: str, knobs: Mapping[str, Any]) -> _Row:
-        return _Row(name, knobs, self._changed, self._on_remove)
-
     def _on_add(self) -> None:
         """One that is not there yet."""
         there = {row.name for row in self._rows}
         free = next((found.name for found in schedulers() if found.name not in there), schedulers()[0].name)
-        self._rows.append(self._row(free, {}))
+        self._rows.append(_Row(free, {}, self._changed, self._on_remove))
         self._list.children = (*self._list.children, self._rows[-1].box)
         self._changed()
 

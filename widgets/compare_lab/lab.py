@@ -17,7 +17,7 @@ from widgets.compare_lab.tables import FOR_ALL
 from widgets.editors.setting_history import jsonable
 from widgets.lab.results import drawings
 from widgets.lab.scenario_panel import ScenarioPanel
-from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
+from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, require_up_to, tabs_of, whole
 from widgets.parts.lazy_widgets import lazy
 from widgets.parts.presenter import Panel
 from widgets.work.drawing_pace import Paced
@@ -131,10 +131,8 @@ class CompareLab(LabShell[CompareSetting]):
         """
         check_bootstrap(bool(self._differ.value) if bootstrap is None else bootstrap)
         entries = None if schedulers is None else _entries(self.scenario, schedulers)
-        if seeds is not None and (
-            isinstance(seeds, bool) or not isinstance(seeds, int) or not 1 <= seeds <= MOST_SEEDS
-        ):
-            raise InputError("seeds", seeds, f"a whole number from 1 to {MOST_SEEDS}")
+        if seeds is not None:
+            require_up_to(MOST_SEEDS, "seeds", seeds)
         with self._quiet():
             if entries is not None:
                 self._list.show(entries)

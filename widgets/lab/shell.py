@@ -24,7 +24,7 @@ from widgets.parts.lazy_widgets import unseen
 from widgets.parts.presenter import Panel, Presenter
 from widgets.parts.status_line import StatusLine
 from widgets.work.workplace import Message
-from workbench.base.errors import WorkbenchError
+from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.units import format_duration
 from workbench.scenario.presets import preset, presets, variants
 from workbench.scenario.scenario import Scenario
@@ -238,9 +238,9 @@ class LabFrame(Generic[AnySetting]):
             tooltip="Open a preset scenario",
         )
         self.presets.observe(lambda change: self._on_preset(change["new"]), "value")
-        self.undo = _tool("Undo", "undo", "Back to before the last change", self._on_undo)
-        self.redo = _tool("Redo", "repeat", "Do again what was undone", self._on_redo)
-        self.reset = _tool("Reset", "refresh", "Back to the scenario that was opened last", reset)
+        self.undo = button("Undo", "undo", self._on_undo, "Back to before the last change", icon="undo")
+        self.redo = button("Redo", "redo", self._on_redo, "Do again what was undone", icon="repeat")
+        self.reset = button("Reset", "reset", reset, "Back to the scenario that was opened last", icon="refresh")
         heading = w.HTML(f"<h2>{html.escape(title)}</h2>")
         self.setup = w.ToggleButton(description="Set-up", icon="sliders", layout=w.Layout(width="auto"))
         self.setup.tooltip = "The drawer with all that can be set, and the scenario's file"
@@ -341,11 +341,6 @@ def _open(pages: w.Tab, number: int | None) -> None:
     pages.selected_index = number
 
 
-def _tool(text: str, icon: str, tooltip: str, act: Callable[[], None]) -> Any:
-    """A button of the line at the top."""
-    return button(text, text.lower(), act, tooltip, icon=icon)
-
-
 TONES = {"invalid": "bad", "failed": "bad", "ready": "note", "edited": "note"}
 
 
@@ -416,6 +411,12 @@ class SolveBar:
             time = format_duration(float(message["now_s"]), parts=2)
             finished, decisions = message["finished"], message["decisions"]
             self.say("working", f"{finished} of {jobs} jobs finished at {time}, {decisions} decisions")
+
+
+def require_up_to(most: int, name: str, number: Any) -> None:
+    """Raises InputError for what is no whole number from 1 to `most`."""
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
+        raise InputError(name, number, f"a whole number from 1 to {most}")
 
 
 def opened(source: Scenario | str | Path) -> Scenario:

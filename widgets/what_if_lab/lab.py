@@ -15,7 +15,7 @@ from widgets.editors.knob_panel import KnobPanel
 from widgets.editors.scheduler_choice import short_titles
 from widgets.editors.setting_history import LabSetting, jsonable
 from widgets.lab.results import PAGES
-from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
+from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, require_up_to, tabs_of, whole
 from widgets.lab.vary_page import VaryPage
 from widgets.lab.words import about, noted
 from widgets.parts.button import button
@@ -178,10 +178,8 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         found = find_scheduler(scheduler or str(self._today.value))
         given = knobs if found.name != self._today.value else {**self._knobs.values(but=knobs), **knobs}
         settled = found.settle(given)
-        if pairs is not None and (
-            isinstance(pairs, bool) or not isinstance(pairs, int) or not 1 <= pairs <= MOST_PAIRS
-        ):
-            raise InputError("pairs", pairs, f"1 to {MOST_PAIRS}")
+        if pairs is not None:
+            require_up_to(MOST_PAIRS, "pairs", pairs)
         if bootstrap is not None and not isinstance(bootstrap, bool):
             raise InputError("bootstrap", bootstrap, "True (the jobs differ) or False (the seed alone)")
         told_of = parse_change(change) if isinstance(change, str) else change
