@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 
@@ -14,15 +13,13 @@ from reproduction.line import Line, rivalled
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.papers.hadar.lessons.theorem3 import cru
 
-GAVEL, HADAR, HADARE, BALANCED = "Gavel", "Hadar", "HadarE", "HadarE, balanced (ours)"
+GAVEL, HADAR, HADARE = "Gavel", "Hadar", "HadarE"
 LINES = (
     Line(GAVEL, "gavel.max_min_fairness"),
     Line(HADAR, "hadar"),
     Line(HADARE, "hadare", {"payoff": "utility"}),
-    Line(BALANCED, "hadare", {"payoff": "balanced"}),
 )
-"""HadarE is the paper's mechanism, Hadar's utility less the price; our payoff has a row of its own everywhere."""
-OURS = "Our payoff, whose power was chosen on these mixes: no reproduction"
+"""HadarE with the paper's mechanism, Hadar's utility less the price; with our payoff: the gaps."""
 SPEEDS = "speeds and lengths are drawn for each seed"
 
 
@@ -60,7 +57,7 @@ def figure_8(size: HadarSize) -> PaperFigure:
             _of_means(size, cluster, "cru", name, GAVEL),
             "The paper does not say how it averages: this is the ratio of the mean utilisations.", "VI-C")
         for (cluster, name), number in paper.items()
-    ] + _of_ours(size, "CRU", "cru", [(BALANCED, GAVEL)])  # fmt: skip
+    ]  # fmt: skip
     return _figure(size, "Fig. 8", "Cluster resource utilisation (CRU)", tuple(rows), "cru", "Node time computing (%)")
 
 
@@ -93,7 +90,6 @@ def figure_9(size: HadarSize) -> PaperFigure:
         for cluster, paper in numbers.items():
             measure = f"TTD, {slow} / {fast}, {CLUSTERS[cluster]}, mean over mixes"
             rows.append(Entry(measure, "1", paper, _gain(size, cluster, "ttd_s", slow, fast), why, source))
-    rows += _of_ours(size, "TTD", "ttd_s", [(HADAR, BALANCED)])
     return _figure(size, "Fig. 9", "Total time duration (TTD)", tuple(rows), "ttd_s", "TTD (s)")
 
 
@@ -126,19 +122,8 @@ def figure_10(size: HadarSize) -> PaperFigure:
                     float(several), float(narrow),
                     "The paper: in every mix of several jobs; here short ones are done first.",
                     "VI-C"))  # fmt: skip
-    rows += _of_ours(size, "JCT", "jct_s", [(GAVEL, BALANCED)])
     return _figure(size, "Fig. 10", "Job completion time (JCT)", tuple(rows), "jct_s", "Mean JCT (s)",
                    {"low": "least_s", "high": "most_s"})  # fmt: skip
-
-
-def _of_ours(size: HadarSize, words: str, value: str, pairs: Iterable[tuple[str, str]]) -> list[Entry]:
-    """What our payoff comes to, beside no number of the paper."""
-    return [
-        Entry(f"{words}, {above} / {below}, {CLUSTERS[cluster]}, mean over mixes", "1", None,
-            _gain(size, cluster, value, above, below), f"{OURS}.", "ours")
-        for above, below in pairs
-        for cluster in CLUSTERS
-    ]  # fmt: skip
 
 
 def _gain(size: HadarSize, cluster: str, value: str, above: str, below: str) -> float:
