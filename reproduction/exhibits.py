@@ -232,10 +232,12 @@ def _points(claim: Claim, known: Mapping[str, pd.DataFrame]) -> list[pd.DataFram
 
 def _extreme(claim: Claim, points: Sequence[Sequence[float]]) -> tuple[float, float, float]:
     """The largest (with `>` the least) of the means of ratios over seeds, and its interval: from the largest (least)
-    lower to the largest (least) upper end of intervals that hold for all points together (Bonferroni)."""
-    intervals = [ratio_interval(each, 1 - (1 - LEVEL) / len(points)) for each in points]
-    mean, low, high = (min(ends) if claim.sign == ">" else max(ends) for ends in zip(*intervals, strict=True))
-    return mean, low, high
+    lower to the largest (least) upper end of the points' own. The end that lies towards the others, which any of them
+    may pass by chance, is of intervals that hold for all of them together (Bonferroni); the outer one needs none."""
+    own, joint = ([ratio_interval(each, 1 - (1 - LEVEL) / count) for each in points] for count in (1, len(points)))
+    if claim.sign == ">":
+        return min(each[0] for each in own), min(each[1] for each in own), min(each[2] for each in joint)
+    return max(each[0] for each in own), max(each[1] for each in joint), max(each[2] for each in own)
 
 
 def spread(runs: Sequence[float]) -> tuple[float, float]:

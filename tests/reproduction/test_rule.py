@@ -49,7 +49,7 @@ def test_the_interval_of_a_ratio_has_no_end_below_0_that_of_others_has() -> None
 
 
 def test_a_claim_on_a_curve_is_of_the_point_that_the_means_over_seeds_choose() -> None:
-    """Of those that are known and steady in every seed; its interval holds for all of these together."""
+    """Of those that are known and steady in every seed; the end of its interval towards the others holds for all."""
     up_to = Claim("a / b, * jobs/h", value=3, point="most", steady="open, b, * jobs/h")
     exhibit = Exhibit(
         "x", "says", lambda size: PaperFigure("F", "t", ()), (Claim("a / b, * jobs/h", ">", 1, point="least"), up_to)
@@ -60,10 +60,11 @@ def test_a_claim_on_a_curve_is_of_the_point_that_the_means_over_seeds_choose() -
     least, most = findings(exhibit, kept)
     level = 1 - 0.05 / 2  # of two points
     assert (most.measure, most.claim, most.seeds) == ("a / b, most", "= 3", 3)
-    assert most[4:7] == pytest.approx(
-        [1.7, *(max(ratio_interval(curve[at], level)[end] for at in (1, 2)) for end in (1, 2))]
-    )
+    ends = {at: (ratio_interval(curve[at], level), ratio_interval(curve[at])) for at in (1, 2)}
+    low, high = (max(ends[at][of][1 + of] for at in ends) for of in (0, 1))
+    assert most[4:7] == pytest.approx((1.7, low, high))
     assert (least.measure, least.claim, least.ours) == ("a / b, least", "> 1", pytest.approx(1.5))
+    assert least.low == min(ratio_interval(curve[at])[1] for at in (1, 2, 3))
     assert findings(exhibit, kept[~kept["measure"].str.startswith("a")])[1].outcome == "open"
 
 
