@@ -2,11 +2,10 @@
 
 from reproduction.exhibits import SEARCHED, Claim, Exhibit
 from reproduction.hadar.information import information
-from reproduction.hadar.physical import figure_8, figure_9, figure_10
+from reproduction.hadar.physical import figure_8, figure_9, figure_10, figure_11, figure_12
 from reproduction.hadar.quality import table_4
 from reproduction.hadar.scalability import figure_5
 from reproduction.hadar.settings import SIZES, HadarSize, nodes_scale, trace_scale
-from reproduction.hadar.slots import figure_11, figure_12
 from reproduction.hadar.theorem2 import theorem2
 from reproduction.hadar.trace import changed_rounds, figure_3, figure_4, readings, round_length
 from reproduction.information import SEVERAL, UNVARIED

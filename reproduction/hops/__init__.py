@@ -1,12 +1,11 @@
 """Hops's evaluation (sections 2 and 4.2 to 4.7)."""
 
 from reproduction.exhibits import Claim, Exhibit
-from reproduction.hops.ablation import figure_13
 from reproduction.hops.information import information
 from reproduction.hops.physical import figure_6, figure_7, figure_9, figure_10, reasons, table_3
 from reproduction.hops.planning import LARGE, figure_14, figure_15
 from reproduction.hops.settings import SIZES, HopsSize, physical_scale, plan_scale, simulated_scale, sweep_scale
-from reproduction.hops.simulated import figure_11, figure_12, table_4
+from reproduction.hops.simulated import figure_11, figure_12, figure_13, table_4
 from reproduction.hops.starving import starving
 from reproduction.information import LAYERS, SEVERAL, UNVARIED
 

@@ -13,7 +13,7 @@ import pytest
 import workbench
 from reproduction import PaperFigure, hadar
 from reproduction.exhibits import findings
-from reproduction.hadar import physical, settings, slots, trace
+from reproduction.hadar import physical, settings, trace
 from reproduction.hadar.information import FORKED, error_left
 from reproduction.line import Line
 from reproduction.registry import exhibits
@@ -172,12 +172,12 @@ def test_the_papers_best_slot_is_compared_with_each_other_one(figures: dict[str,
 
 
 def test_the_papers_best_slots_are_those_of_its_text() -> None:
-    for best in (slots.HADARE_BEST, slots.HADAR_BEST):
+    for best in (physical.HADARE_BEST, physical.HADAR_BEST):
         for cluster in settings.CLUSTERS:
             assert sorted(mix for at, mixes in best if at == cluster for mix in mixes) == sorted(HADARE_MIXES)
-    of = {(at, mix): slot for (at, mixes), slot in slots.HADARE_BEST.items() for mix in mixes}
+    of = {(at, mix): slot for (at, mixes), slot in physical.HADARE_BEST.items() for mix in mixes}
     assert of["aws", "M-5"] == (90.0,) and of["lab", "M-5"] == (360.0,)
-    assert slots.HADAR_BEST["aws", ("M-3",)] == (360.0,)
+    assert physical.HADAR_BEST["aws", ("M-3",)] == (360.0,)
 
 
 def test_a_decision_is_timed_at_every_size_and_is_quicker_than_the_papers(figures: dict[str, PaperFigure]) -> None:

@@ -14,7 +14,7 @@ import pytest
 import workbench
 from reproduction import PaperFigure, hops
 from reproduction.exhibits import findings
-from reproduction.hops import ablation, lines, physical, planning, settings, simulated
+from reproduction.hops import lines, physical, planning, settings, simulated
 from reproduction.hops.bound import least_makespan_s
 from reproduction.hops.queued_gavel import QueuedGavel
 from reproduction.registry import exhibits
@@ -253,7 +253,7 @@ def test_every_rate_and_priority_has_its_row(figures: dict[str, PaperFigure]) ->
     measures = [row.measure for row in figures["Fig. 13"].rows]
     for rate in TINY.rates:
         assert f"mean JCT, Sia / Hops, {rate} an hour" in measures
-    for name in ablation.NAMES.values():
+    for name in simulated.NAMES.values():
         assert f"max LR, priority {name}" in measures
 
 
