@@ -80,7 +80,7 @@ ACCELERATORS = (
     EditColumn("memory_gb", "Memory", "float", "GB", "Memory of one GPU", 0, required=False, width=7),
 )
 NODES = (
-    EditColumn("name", "Name", help="Nodes are called name-0, name-1, ...", width=8),
+    EditColumn("name", "Name", help="Nodes are called name-0, name-1, ...", width=7),
     EditColumn("accelerator", "GPU type", "choice", width=6),
     EditColumn("gpus", "GPUs each", "int", help="In one node, which Nodes counts", minimum=1, maximum=1024, width=5),
     EditColumn("count", "Nodes", "int", help="One more brings all its GPUs", minimum=1, maximum=100_000, width=5),
