@@ -13,10 +13,10 @@ from pathlib import Path
 from reproduction.causes import COLUMNS as GAP_COLUMNS
 from reproduction.causes import GAPS, as_claimed, gap, said, seeds_of
 from reproduction.exhibits import findings, verdict
-from reproduction.registry import chosen, exhibits, size_name
+from reproduction.registry import chosen, exhibits, size_name, sizes_of
 from reproduction.results import FOLDER, KeptResults, commit
 from reproduction.runner import MOST, Cell, compute, cpu_s, decides_none, kept_cells, otherwise, run, wanted
-from reproduction.table import counts, rows, told_outcomes, told_seeds, told_verdict
+from reproduction.table import counts, rows, seeds_at, told_outcomes, told_seeds, told_verdict
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.cli.output import aligned, say, short
 
@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("names", nargs="*", metavar="EXHIBIT", help="as of run; default: all")
     check.set_defaults(action=_check)
     show = actions.add_parser(
-        "table", help="all exhibits with verdict and scale; of those named each claim with its interval"
+        "table", help="all exhibits with their verdicts; of those named scale and each claim with its interval"
     )
     show.add_argument("names", nargs="*", metavar="EXHIBIT", help="as of run; default: all")
     show.add_argument(
@@ -142,10 +142,11 @@ def _shown(name: str, size: str, results: KeptResults) -> str:
         [str(measure), str(rows["unit"].iloc[0]), "", short(float(rows["ours"].mean())), "", "", ""]
         for measure, rows in others.groupby("measure", sort=False)
     ]
-    made = exhibit.told(cells["seed"].nunique())
+    made = seeds_at(exhibit, cells)
     seeds = counted(made, "seed") if isinstance(made, int) else made
     seeds += f", draws of {spans} spans" if (spans := exhibit.spans_at(size)) else ""
     head = f"{name}, size {size}, {seeds}: {verdict(exhibit, found)} (speeds: {exhibit.belief})\n"
+    head += f"{exhibit.scale(sizes_of(name)[size])}\n" if cells.size else ""
     return head + aligned(["measure", "unit", "paper", "ours", "low", "high", "outcome"], lines, left=3) + "\n\n"
 
 
@@ -174,12 +175,10 @@ def _table(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
         return 0
-    names = ["id", "verdict", "settings", "machine_s", "claims", "seeds", "scale", "speeds told"]
+    names = ["id", "verdict", "settings", "machine_s", "claims", "seeds"]
     lines = [
         [row["id"], told_verdict(row), *("" if row[name] is None else str(row[name]) for name in names[2:4]),
-         told_outcomes(row), told_seeds(row),
-         row["scale"] or "",
-         row["belief"] or ""]
+         told_outcomes(row), told_seeds(row)]
         for row in found
     ]  # fmt: skip
     sys.stdout.write(aligned(names, lines, left=len(names)) + f"\n{counts(found)}\n")

@@ -23,7 +23,7 @@ from reproduction.exhibits import NEAR, OPERATORS, Claim, claim_of
 from reproduction.information import ESTIMATORS, LAYERED
 from reproduction.line import Line
 from reproduction.registry import exhibits, sizes_of
-from reproduction.runner import at_seed
+from reproduction.runner import ENOUGH, at_seed
 from workbench.base.arrays import BoolArray
 from workbench.base.errors import InputError, counted, one_of
 
@@ -31,7 +31,7 @@ COLUMNS = ("measure", "cause", "from_ours", "from_all")
 KINDS = ("setting", "data", "belief", "baseline", "mechanism", "scale")
 """What a cause is of; its name begins with it."""
 UNEXPLAINED = "unexplained"
-ONE_SEED = "One seed: of what is smaller than seeds differ by, nothing is known"
+FEW_SEEDS = "Few seeds: what is smaller than these differ by is not told from chance"
 ROUNDING = 1e-9
 """Share of two numbers below which their difference is none."""
 DIGITS = 12
@@ -392,7 +392,7 @@ def declared(name: str) -> str:
 
 def said(name: str, found: pd.DataFrame) -> str:
     """Of a gap what is to be said beside its numbers: that it varied another thing, why no baseline is varied, why some
-    are missing, that it is of one seed, how many measures are the paper's with all causes, and which these move away
+    are missing, that it is of few seeds, how many measures are the paper's with all causes, and which these move away
     from it."""
     causes = found[~found["cause"].str.contains(f"^paper|^{UNEXPLAINED}")]
     missing = bool(causes[["from_ours", "from_all"]].isna().any(axis=None))
@@ -402,7 +402,7 @@ def said(name: str, found: pd.DataFrame) -> str:
         ELSEWHERE if name.startswith("chronus.fig9") else "",
         UNKNOWN if missing else "",
         FEWER if (found["known"].between(1, found["seeds"] - 1)).any() else "",
-        ONE_SEED if exhibits()[name].seeded and (found["known"] == 1).any() else "",
+        FEW_SEEDS if exhibits()[name].seeded and found["known"].between(1, ENOUGH - 1).any() else "",
         _met(found),
         _away(found),
     )

@@ -4,10 +4,11 @@ The rule, for the mean of a measure over seeds and its 95 % interval (Student's,
 their mean; of a deterministic one the number itself; over spans of a trace, each the mean of its draws, where seeds are
 draws of a few), against a number p that the paper prints: it *holds* where the mean is within `NEAR` of p and no end of
 the interval further than that from the mean; else it has the *direction* where the measure compares two things (`/`,
-`over`), the whole interval lies on the paper's side of 1 and the mean at most `FAR` times as far from 1 as p; else it
-is *open* where the interval comes within `NEAR` of p; else it *fails*. A claim without a number, as `> 1`, holds, fails
-or is open as the whole interval has it, none of it, or a part. What a paper says of a curve (`up to p times`) is judged
-on one point, chosen by the means over seeds, never seed by seed.
+`over`), the whole interval lies on the paper's side of 1 and the mean is at most `FAR` times as far from 1 as p, and at
+least a `FAR`-th; else it is *open* where the interval comes within `NEAR` of p; else it *fails*. A claim without a
+number, as `> 1`, holds, fails or is open as the whole interval has it, none of it, or a part; so is *significantly*
+read where no number stands. What a paper says of a curve (`up to p times`) is judged on one point, chosen by the means
+over seeds, never seed by seed.
 
 What is unknown in a seed is not left out, as that would keep the seeds that went well: the claim is *open*, whatever
 the others say. Jobs that are unfinished at the end count until then. Left out is a seed whose workload has no job that
@@ -36,7 +37,7 @@ from workbench.analysis.metrics.confidence import LEVEL, mean_interval, ratio_in
 NEAR = 0.1
 """ours: share of the paper's number; of a percentage at least one point."""
 FAR = 10.0
-"""ours: beyond so many times as far from 1 as the paper's number a ratio is not what that says."""
+"""ours: beyond so many times as far from 1 as the paper's number, or nearer, a ratio is not what that says."""
 POINTS = ("%", "points")
 RUNS = 5
 """ours: of what is seconds of a machine; its claims are judged by their 95 % interval."""
@@ -109,8 +110,8 @@ class Exhibit:
 
     name: short, as `fig8`; says: the paper's claim; compute: from a size to what we get, None where that is `reason`;
     claims: what decides; seeded: whether another seed is another workload, or else the numbers are what they are;
-    timed: a pattern of the measures that are seconds of the machine it runs on, which `RUNS` runs tell: their
-    interval is `spread`; sizes: those that it is computed at, by default all of its paper; scale:
+    timed: a pattern of the measures that are seconds of the machine it runs on, which `RUNS` runs tell: the
+    interval of a row is their `spread`; sizes: those that it is computed at, by default all of its paper; scale:
     of a size, against the paper's; belief: what schedulers are told of speeds, by default what its paper's BELIEF
     says; shares: another exhibit of the paper that is measured on the same runs; spans: of seeds on the authors' data
     one after the other are of so many spans of it, which begin again then, 0: each is a draw of its own; beside:
@@ -204,7 +205,6 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
         elif ratio and " / " in measure and not claim.less:
             ends = ratio_interval(ours)[1:] if ours else ends
         outcome = "open" if unknown and not claim.absent else judged(claim, aim, unit, mean, *ends, ratio)
-        ends = spread(ours) if timed else ends
         said = claim.text(aim) + claim.ours
         found.append(Finding(claim.told(measure), unit, said, paper, mean, *ends, len(ours), outcome))
     unmeasured = (math.nan,) * 4
@@ -258,7 +258,7 @@ def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high:
     near = max(NEAR * abs(paper), 1.0 if unit in POINTS else 0.0)
     if abs(mean - paper) <= near and max(mean - low, high - mean) <= near:
         return "holds"
-    beside = ratio and paper != 1 and abs(mean - 1) <= FAR * abs(paper - 1)
+    beside = ratio and paper != 1 and 1 / FAR <= abs(mean - 1) / abs(paper - 1) <= FAR
     if beside and all((end - 1) * (paper - 1) > 0 for end in ends):
         return "direction"
     return "open" if ends[0] - near <= paper <= ends[1] + near else "fails"

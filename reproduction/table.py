@@ -12,7 +12,7 @@ import pandas as pd
 
 from reproduction.causes import COLUMNS as GAP_COLUMNS
 from reproduction.causes import GAPS, NOT_PARTED, UNEXPLAINED, as_claimed, said, seeds_of
-from reproduction.exhibits import AUTHORS, NEAR, Exhibit, Finding, findings, verdict
+from reproduction.exhibits import AUTHORS, NEAR, Exhibit, Finding, findings, spread, verdict
 from reproduction.figure import as_html
 from reproduction.registry import chosen, exhibits, reproductions, sizes_of
 from reproduction.results import KeptResults
@@ -28,6 +28,7 @@ UNLIKE = ("partly", "contradicted", "undecided")
 """Verdicts whose causes are asked for."""
 NOTHING = "Nothing is kept"
 NOT_AGAIN = "No seed of some commit is computed again yet: python -m reproduction check"
+OTHER_BEGIN = "Another difference than the row's is parted, as ours begins outside the row's interval,"
 NOT_YET = "Its causes are not computed: python -m reproduction gap"
 
 
@@ -36,12 +37,12 @@ def rows(results: KeptResults | None = None, *names: str) -> list[dict[str, Any]
 
     names: of exhibits or papers, by default all; raises InputError for one that there is not.
 
-    The verdict is that at the first size of `ranked`, as are seeds, command, commit and interval, which is of the
-    first claim there, null above or below where it has no end; of each data the first of its sizes stands beside it.
-    outcomes: how many claims hold, have the direction, are open or fail. more:
-    of a row whose intervals are wide and that has fewer than `MOST` seeds. machine_s: CPU seconds of its
-    processes, some more beside other work than alone. other_scales: what is kept at sizes beside these; trends: what
-    becomes of a claim's measure there.
+    The verdict is that at the first size of `ranked`, as are seeds, command, commit and interval, which is of the first
+    claim there, null above or below where it has no end, of seconds of a machine their `spread`; of each data the first
+    of its sizes stands beside it. outcomes: how many claims hold, have the direction, are open or fail. more: of a row
+    whose intervals are wide and that has fewer than `MOST` seeds. machine_s: CPU seconds of its processes, some more
+    beside other work than alone. other_scales: what is kept at sizes beside these; trends: what becomes of a claim's
+    measure there.
     """
     kept = results or KeptResults()
     return [_row(name, exhibits()[name], kept) for name in chosen(names)]
@@ -95,10 +96,14 @@ def _gap(name: str, results: KeptResults, claims: Sequence[Mapping[str, Any]]) -
     shown = found[list(GAP_COLUMNS)].astype(object)
     parted = set(found[found["cause"].str.startswith("paper") & found["from_all"].notna()]["measure"])
     unlike = [each["measure"] for each in claims if each["outcome"] != "holds"]
+    begins = found[found["cause"] == "ours"].set_index("measure")["from_ours"]
+    of = [each for each in claims if each["measure"] in begins and None not in (each.get("low"), each.get("high"))]
+    apart = sum(not each["low"] <= begins[each["measure"]] <= each["high"] for each in of)
+    other = f"{OTHER_BEGIN} in {apart} of {len(of)}" if apart else ""
     return {
         "size": GAPS[name].size,
         "seeds": seeds_of(name, found),
-        "said": said(name, found),
+        "said": ". ".join(filter(None, (said(name, found), other))),
         "not_parted": [each for each in unlike if each not in parted],
         "command": f"python -m reproduction gap {name} --out build/reproduction",
         "commit": str(found["commit"].iloc[0]),
@@ -129,16 +134,18 @@ def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[st
     notes = results.notes()
     again = notes[(notes["name"] == name) & (notes["size"] == size)].set_index("commit")["at"].to_dict()
     missing = [of for of in commits if of not in again]
-    alike = len(seeds) > 1 and bool((cells.groupby("measure")["ours"].nunique(dropna=False) == 1).all())
+    ends = None if first is None else (first.low, first.high)
+    if first and exhibit.is_timed(first.measure):
+        ends = spread(cells.loc[cells["measure"] == first.measure, "ours"].tolist())
     return {
         "size": size,
         "verdict": verdict(exhibit, found),
         "outcomes": dict(Counter(each.outcome for each in found)),
         "settings": f"{'authors' if size.startswith(AUTHORS) else 'built-in'} data, size {size}",
         "scale": exhibit.scale(sizes_of(name)[size]),
-        "seeds": ALIKE if alike and exhibit.seeded else exhibit.told(len(seeds)),
+        "seeds": seeds_at(exhibit, cells),
         "belief": exhibit.belief,
-        "interval": None if first is None else [_known(first.low), _known(first.high)],
+        "interval": ends and [_known(end) for end in ends],
         "command": f"python -m reproduction run {name} --size {size}{told} --out build/reproduction",
         "commit": ", ".join(commits),
         "again": None if missing else ", ".join(dict.fromkeys(again[of] for of in commits)),
@@ -147,6 +154,13 @@ def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[st
         "more": {"seeds": more, "machine_s": round(more * spent_s / len(seeds))} if more else None,
         "claims": [{key: _known(value) for key, value in each._asdict().items()} for each in found],
     }
+
+
+def seeds_at(exhibit: Exhibit, cells: pd.DataFrame) -> int | str:
+    """What a table says of the seeds of what is kept at a size."""
+    count = cells["seed"].nunique()
+    alike = count > 1 and bool((cells.groupby("measure")["ours"].nunique(dropna=False) == 1).all())
+    return ALIKE if alike and exhibit.seeded else exhibit.told(count)
 
 
 def _known(value: Any) -> Any:

@@ -111,7 +111,7 @@ EXHIBITS = (
         "The objective significantly reduces wDMR, mainly that of soft jobs, which is terribly affected without it",
         figure_7b,
         (
-            Claim("wDMR, feasibility only", ">", 0, "wDMR, objective"),
+            Claim("wDMR, feasibility only", ">", 0, "wDMR, objective", word="significantly"),
             Claim(
                 "wDMR, soft, feasibility only", ">", 0, {"wDMR, soft, objective": TERRIBLY}, word="terribly affected"
             ),

@@ -169,7 +169,7 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     assert len(varied) >= 12 and varied.isdisjoint(causes.NO_BASELINE)
     assert varied | set(causes.NO_BASELINE) == set(causes.GAPS)
     lines = [("m", "ours", 1.0, 1.0), ("m", "with all", 1.0, 1.0), ("m", "paper", math.nan, math.nan)]
-    found = pd.DataFrame(lines, columns=list(causes.COLUMNS)).assign(seeds=3, known=3)
+    found = pd.DataFrame(lines, columns=list(causes.COLUMNS)).assign(seeds=30, known=30)
 
     def said(name: str, found: pd.DataFrame) -> str:
         return causes.said(name, found.assign(declared=causes.declared(name)))
@@ -181,11 +181,11 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     away = pd.DataFrame([("m", cause, end, end) for cause, end in ends], columns=list(causes.COLUMNS)).assign(
         seeds=1, known=1
     )
-    assert said("hops.tab3", away) == f"{causes.ONE_SEED}. {MET.format(0)}. {AWAY}: m"
+    assert said("hops.tab3", away) == f"{causes.FEW_SEEDS}. {MET.format(0)}. {AWAY}: m"
     nearer = away.replace({"paper": "paper, > 3", 1.5: 3.5, 2.0: -9.0, 1.25: 0.0})
     lost = away.replace({1.5: math.nan, 1.25: math.nan})
     assert said("hops.tab3", lost).endswith("With all causes 1 unknown")
-    assert said("hops.tab3", nearer.assign(seeds=3, known=3)) == MET.format(1)
+    assert said("hops.tab3", nearer.assign(seeds=30, known=30)) == MET.format(1)
 
 
 def test_the_baseline_of_the_cost_policies_has_no_second_form_where_jobs_find_the_types_they_want() -> None:
@@ -262,7 +262,10 @@ def test_a_claim_on_a_difference_is_parted_as_its_measures_are(monkeypatch: pyte
     with pytest.raises(InputError, match=r"gap\.p\.x\.csv: got 'm, ours'.*once"):
         KeptResults(tmp_path / "twice").gap("p.x")
     KeptResults(tmp_path).add_gap("p.x", gap("p.x"), 1.0, "c")
-    found = table._gap("p.x", KeptResults(tmp_path), [{"measure": each, "outcome": "open"} for each in ("m - n", "m")])
+    found = table._gap("p.x", KeptResults(tmp_path), [
+        {"measure": "m - n", "outcome": "open", "low": 0.11, "high": 0.2}, {"measure": "m", "outcome": "open"}
+    ])  # fmt: skip
+    assert found is not None and f"{table.OTHER_BEGIN} in 1 of 1" in found["said"]
     assert found is not None and found["not_parted"] == ["m"] and MET.format(0) in found["said"]
     lines = {each["cause"]: each["from_all"] for each in found["lines"] if each["measure"] == "m - n"}
     assert lines == {

@@ -412,7 +412,10 @@ def test_a_time_of_another_machine_is_not_held_against_this_one(
         timed[name] = replace(timed[name], claims=(Claim(first, "<", most or 0.0),))
         assert main(["check", name, "--out", str(other.folder)]) == code, (other_s, most)
     found = findings(timed[name], other.read(name))[0]
-    assert (found.low, found.high) == pytest.approx((0.9 / exhibits.MACHINES, 1.1 * exhibits.MACHINES))
+    assert 0.7 < found.low < 0.9 and 1.1 < found.high < 1.3  # by which it is judged, of the runs
+    monkeypatch.setattr(table, "exhibits", lambda: timed)
+    row = table._row(name, timed[name], other)
+    assert row["interval"] == pytest.approx([0.9 / exhibits.MACHINES, 1.1 * exhibits.MACHINES])
     assert found.outcome == "holds" and timed[name].told(3) == "3 runs"
     assert runner.wanted(name, "full", other) == [3, 4]
     figure = known()["hops.fig15"]

@@ -21,6 +21,8 @@ from workbench.analysis.metrics.confidence import ratio_interval
         ("=", math.nan, 2.0, "1", 2.1, 0.1, "holds"),
         ("=", math.nan, 2.0, "1", 2.1, 0.3, "direction"),  # too wide to be near, above 1 for certain
         ("=", math.nan, 2.0, "1", 11.0, 0.1, "direction"),
+        ("=", math.nan, 2.0, "1", 1.11, 0.01, "direction"),
+        ("=", math.nan, 2.0, "1", 1.09, 0.01, "fails"),  # more than ten times nearer to 1
         ("=", math.nan, 2.0, "1", 11.1, 0.1, "fails"),  # more than ten times as far from 1
         ("=", math.nan, 2.0, "1", 1.9, 1.0, "open"),
         ("=", math.nan, 2.0, "1", 0.9, 0.2, "fails"),
