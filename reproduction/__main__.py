@@ -135,16 +135,17 @@ def _shown(name: str, size: str, results: KeptResults) -> str:
     cells = table[table["size"] == size]
     found = findings(exhibit, cells)
     others = cells.loc[~cells["measure"].isin([each.measure for each in found])]
+    made, spans, drawn = seeds_at(exhibit, cells), exhibit.spans_at(size), cells["seed"].nunique()
     lines = [
-        [each.measure, each.unit, each.claim, short(each.ours), short(each.low), short(each.high), each.outcome]
+        [each.measure, each.unit, each.claim, short(each.ours), short(each.low), short(each.high),
+         each.outcome + (f", known in {each.seeds} of {drawn} seeds" if each.seeds < drawn and not spans else "")]
         for each in found
     ] + [
         [str(measure), str(rows["unit"].iloc[0]), "", short(float(rows["ours"].mean())), "", "", ""]
         for measure, rows in others.groupby("measure", sort=False)
-    ]
-    made = seeds_at(exhibit, cells)
+    ]  # fmt: skip
     seeds = counted(made, "seed") if isinstance(made, int) else made
-    seeds += f", draws of {spans} spans" if (spans := exhibit.spans_at(size)) else ""
+    seeds += f", draws of {spans} spans" if spans else ""
     head = f"{name}, size {size}, {seeds}: {verdict(exhibit, found)} (speeds: {exhibit.belief})\n"
     head += f"{exhibit.scale(sizes_of(name)[size])}\n" if cells.size else ""
     return head + aligned(["measure", "unit", "paper", "ours", "low", "high", "outcome"], lines, left=3) + "\n\n"

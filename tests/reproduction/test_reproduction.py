@@ -195,6 +195,9 @@ def test_one_exhibit_is_run_by_its_command_kept_and_shown(tmp_path: Path, capsys
     part = {"verdict": "partly", "outcomes": {"fails": 11, "direction": 1, "holds": 2}}
     assert table.told_verdict(part) == "partly (2 of 14)" and table.told_verdict({**part, "verdict": "x"}) == "x"
     assert "Many pairs of models gain" in said and '> 50 (ours: "many")' in said and "hare" not in said
+    assert main(["table", "gavel.load", "gavel.tab3"]) == 0  # a line that no rate of the grid saturates, a trace
+    said = capsys.readouterr().out
+    assert "open, known in 2" in said and "gavel.tab3, size authors, deterministic: " in said
     assert main(["table", "hare.fig5", "hare.fig7", "--out", str(tmp_path)]) == 0
     said = capsys.readouterr().out
     assert f"\n{known()['hare.fig5'].reason}\n" in said and said.endswith("\nNothing is kept\n")
