@@ -35,7 +35,7 @@ from reproduction.figure import PaperFigure
 from workbench.analysis.metrics.confidence import LEVEL, mean_interval, ratio_interval
 
 NEAR = 0.1
-"""ours: share of the paper's number; of a percentage at least one point."""
+"""ours: share of the paper's number; one point of 0 %."""
 FAR = 10.0
 """ours: beyond so many times as far from 1 as the paper's number, or nearer, a ratio is not what that says."""
 POINTS = ("%", "points")
@@ -200,7 +200,7 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
         mean, half = mean_interval(ours) if ours else (math.nan, math.nan)
         ends = (mean - half, mean + half)
         timed = exhibit.is_timed(measure)
-        if not exhibit.seeded and (not timed or len(ours) == 1):
+        if (not exhibit.seeded and (not timed or len(ours) == 1)) or len(set(ours)) == 1 < len(ours):
             ends = (mean, mean)
         elif ratio and " / " in measure and not claim.less:
             ends = ratio_interval(ours)[1:] if ours else ends
@@ -255,7 +255,7 @@ def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high:
     if claim.sign != "=":
         kept = [OPERATORS[claim.sign](end, claim.value) for end in ends]
         return "holds" if all(kept) else "open" if any(kept) else "fails"
-    near = max(NEAR * abs(paper), 1.0 if unit in POINTS else 0.0)
+    near = NEAR * abs(paper) or (1.0 if unit in POINTS else 0.0)
     if abs(mean - paper) <= near and max(mean - low, high - mean) <= near:
         return "holds"
     beside = ratio and paper != 1 and 1 / FAR <= abs(mean - 1) / abs(paper - 1) <= FAR

@@ -28,6 +28,7 @@ from workbench.analysis.metrics.confidence import ratio_interval
         ("=", math.nan, 2.0, "1", 0.9, 0.2, "fails"),
         ("=", math.nan, 2.0, "h", 4.0, 0.1, "fails"),  # hours have no side
         ("=", math.nan, 0.0, "%", 0.9, 0.0, "holds"),
+        ("=", math.nan, 1.59, "%", 2.52, 0.0, "fails"),  # a point is near 0 only
         (">", 1.0, math.nan, "1", 1.5, 0.4, "holds"),
         (">", 1.0, math.nan, "1", 1.5, 0.6, "open"),
         ("<=", 1.0, math.nan, "1", 1.5, 0.4, "fails"),
@@ -75,6 +76,8 @@ def test_only_what_compares_two_has_a_direction() -> None:
     exhibit = Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()))
     kept = cells({"a / b": [0.2, 0.21, 0.22], "a over b": [0.2, 0.21, 0.22], "a": [0.2, 0.21, 0.22]}).assign(paper=0.8)
     assert [each.outcome for each in findings(exhibit, kept)] == ["direction", "direction", "fails"]
+    alike = findings(exhibit, cells({"a": [23.1222] * 3}).assign(paper=30.0))[0]
+    assert alike.low == alike.ours == alike.high  # by no digit of a mean
 
 
 def test_what_a_paper_says_does_not_change_must_neither_grow_nor_shrink() -> None:
