@@ -1,14 +1,14 @@
 """What a paper shows, and whether it holds here: exhibits, their claims, and the rule that turns results into verdicts.
 
-The rule, for the mean of a measure over seeds and its 95 % interval (Student's, of ratios above 0 on the logarithm of
-their mean; of a deterministic one the number itself; over spans of a trace, each the mean of its draws, where seeds are
-draws of a few), against a number p that the paper prints: it *holds* where the mean is within `NEAR` of p and no end of
-the interval further than that from the mean; else it has the *direction* where the measure compares two things (`/`,
-`over`), the whole interval lies on the paper's side of 1 and the mean is at most `FAR` times as far from 1 as p, and at
-least a `FAR`-th; else it is *open* where the interval comes within `NEAR` of p; else it *fails*. A claim without a
-number, as `> 1`, holds, fails or is open as the whole interval has it, none of it, or a part; so is *significantly*
-read where no number stands. What a paper says of a curve (`up to p times`) is judged on one point, chosen by the means
-over seeds, never seed by seed.
+The rule, for the mean of a measure over seeds and its 95 % interval (Student's, of ratios above 0 those of their
+logarithms: a geometric mean; of a deterministic one the number itself; over spans of a trace, each the mean of its
+draws, where seeds are draws of a few), against a number p that the paper prints: it *holds* where the mean is within
+`NEAR` of p and no end of the interval further than that from the mean; else it has the *direction* where the measure
+compares two things (`/`, `over`), the whole interval lies on the paper's side of 1 and the mean is at most `FAR` times
+as far from 1 as p, and at least a `FAR`-th; else it is *open* where the interval comes within `NEAR` of p; else it
+*fails*. A claim without a number, as `> 1`, holds, fails or is open as the whole interval has it, none of it, or a
+part; so is *significantly* read where no number stands. What a paper says of a curve (`up to p times`) is judged on one
+point, chosen by the means over seeds, never seed by seed.
 
 What is unknown in a seed is not left out, as that would keep the seeds that went well: the claim is *open*, whatever
 the others say. Jobs that are unfinished at the end count until then. Left out is a seed whose workload has no job that
@@ -203,7 +203,8 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
         if (not exhibit.seeded and (not timed or len(ours) == 1)) or len(set(ours)) == 1 < len(ours):
             ends = (mean, mean)
         elif ratio and " / " in measure and not claim.less:
-            ends = ratio_interval(ours)[1:] if ours else ends
+            mean, low, high = ratio_interval(ours) if ours else (mean, *ends)
+            ends = (low, high)
         outcome = "open" if unknown and not claim.absent else judged(claim, aim, unit, mean, *ends, ratio)
         said = claim.text(aim) + claim.ours
         found.append(Finding(claim.told(measure), unit, said, paper, mean, *ends, len(ours), outcome))

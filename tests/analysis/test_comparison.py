@@ -71,19 +71,20 @@ def test_runs_are_those_of_simulate(drawn):
 def test_pairs_are_seed_by_seed_with_students_interval_and_ranks(drawn):
     """Recomputed with scipy: the paired t test of fifo against the lottery, and who is first at how many seeds.
 
-    A ratio's interval is as far as that in shares of its mean, upwards and downwards, in powers of e."""
+    Of ratios the logarithms are tested, so that it does not matter which of the two is written on top."""
     table = drawn.measures.pivot(index="seed", columns="scheduler", values="mean_jct_s")
     mine, base = table["fifo"], table["test-compare-lottery"]
     test = scipy.stats.ttest_rel(mine, base)
-    span, by, ratio = test.confidence_interval(), scipy.stats.sem(mine / base), (mine / base).mean()
-    reach = np.exp(scipy.stats.t.ppf(0.975, 2) * by / ratio)
+    span, by = test.confidence_interval(), np.exp(scipy.stats.ttest_1samp(np.log(mine / base), 0).confidence_interval())
     found = drawn.paired().set_index("measure").loc["mean_jct_s"]
     assert list(drawn.paired().columns) == list(PAIRED) and (found.scheduler, found.seeds) == ("fifo", 3)
     got = (found.difference, found.low, found.high, found.ratio, found.ratio_low, found.ratio_high, found.p)
-    wanted = ((mine - base).mean(), span.low, span.high, ratio, ratio / reach, ratio * reach, test.pvalue)
+    wanted = ((mine - base).mean(), span.low, span.high, scipy.stats.gmean(mine / base), *by, test.pvalue)
     assert got == pytest.approx(wanted) and found["rank"] == pytest.approx(1 + (mine > base).mean())
     turned = drawn.paired("fifo").set_index("measure").loc["mean_jct_s"]
     assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low))
+    inverse = (turned.ratio, turned.ratio_high, turned.ratio_low)
+    assert inverse == pytest.approx((1 / found.ratio, 1 / found.ratio_low, 1 / found.ratio_high))
 
 
 def test_several_beliefs_are_an_axis_and_say_what_it_is_worth_to_know_more():

@@ -188,13 +188,13 @@ class Comparison:
     def paired(self, to: str | None = None, level: float = LEVEL) -> pd.DataFrame:
         """Every other scheduler against `to` (default: the first), seed by seed: a row for each and for each measure.
 
-        Columns: scheduler, measure; seeds, those at which both have it; difference and ratio (theirs over that
-        of `to`), means over these seeds; low, high and ratio_low, ratio_high, the intervals at `level` (Student's t,
-        `ratio_interval`; NaN for one seed, and where neither differs from seed to seed: nothing is left to chance);
-        p, how likely so large a mean difference is if there is none, corrected after Holm for the schedulers
-        that this measure compares; rank, the scheduler's mean rank among all at the seeds that all have, 1 the
-        best (NaN where neither way is better). A seed is one chance of the same scenario, or one draw of its
-        jobs: intervals say nothing of other scenarios. Raises InputError for `to`.
+        Columns: scheduler, measure; seeds, those at which both have it; difference and ratio (theirs over that of
+        `to`), means over these seeds, of ratios the geometric; low, high and ratio_low, ratio_high, the intervals at
+        `level` (Student's t, `ratio_interval`; NaN for one seed, and where neither differs from seed to seed: nothing
+        is left to chance); p, how likely so large a mean difference is if there is none, corrected after Holm for the
+        schedulers that this measure compares; rank, the scheduler's mean rank among all at the seeds that all have, 1
+        the best (NaN where neither way is better). A seed is one chance of the same scenario, or one draw of its jobs:
+        intervals say nothing of other scenarios. Raises InputError for `to`.
         """
         to = self.labels[0] if to is None else to
         if to not in self.labels:
@@ -242,7 +242,7 @@ class Comparison:
 
 
 def mean_ratios(found: Comparison, to: str) -> dict[str, dict[str, float]]:
-    """The mean ratios of each scheduler to another, over the seeds that both have (their number as `seeds`)."""
+    """The geometric mean ratios of each scheduler to another, over the seeds that both have (`seeds` of them)."""
     base = {case.seed for case in found.cases if case.label == to}
     ratios = found.ratios(to)
     paired = ratios[ratios["seed"].isin(base)]
@@ -251,7 +251,7 @@ def mean_ratios(found: Comparison, to: str) -> dict[str, dict[str, float]]:
         mine = paired[paired["scheduler"] == label].drop(columns=KEYS)
         means[label] = {
             "seeds": len(mine),
-            **{str(name): float(value) for name, value in mine.mean(skipna=False).items()},
+            **{str(name): ratio_interval(values)[0] for name, values in mine.items()},
         }
     return means
 

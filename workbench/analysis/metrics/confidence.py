@@ -35,17 +35,18 @@ def mean_interval(values: Iterable[float], level: float = LEVEL) -> tuple[float,
 
 
 def ratio_interval(values: Iterable[float], level: float = LEVEL) -> tuple[float, float, float]:
-    """The mean m of ratios, and from where to where its interval reaches: m exp(-h / m) to m exp(h / m), h as of
-    `mean_interval`.
+    """The geometric mean of ratios, and from where to where its interval reaches: exp(m - h) to exp(m + h), m and h
+    those of `mean_interval` of their logarithms, so that the inverse ratios have the inverse of all three.
 
-    The interval of log m (delta method), so that none reaches below 0; where a ratio is not above 0, m - h to m + h.
+    Where a ratio is not above 0 there is no logarithm: the mean, m - h to m + h.
     """
-    ratios = list(values)
-    mean, half = mean_interval(ratios, level)
-    if min(ratios, default=0.0) > 0:
+    ratios = np.array(list(values), dtype=float)
+    if (ratios > 0).all():
+        mean, half = mean_interval(np.log(ratios), level)
         with np.errstate(over="ignore"):  # at a level next to 1
-            reach = float(np.exp(half / mean))
-        return mean, mean / reach, mean * reach
+            middle, low, high = np.exp([mean, mean - half, mean + half])
+        return float(middle), float(low), float(high)
+    mean, half = mean_interval(ratios, level)
     return mean, mean - half, mean + half
 
 
