@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from reproduction.causes import COLUMNS as GAP_COLUMNS
-from reproduction.causes import GAPS, as_claimed, gap, said, seeds_of
+from reproduction.causes import GAPS, gap
 from reproduction.exhibits import findings, verdict
 from reproduction.registry import chosen, exhibits, size_name, sizes_of
 from reproduction.results import FOLDER, KeptResults, commit
 from reproduction.runner import MOST, Cell, compute, cpu_s, decides_none, kept_cells, otherwise, run, wanted
-from reproduction.table import counts, rows, seeds_at, told_outcomes, told_seeds, told_verdict
+from reproduction.table import counts, rows, seeds_at, told_gap, told_outcomes, told_seeds, told_verdict
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.cli.output import aligned, say, short
 
@@ -160,13 +160,13 @@ def _gap(args: argparse.Namespace) -> int:
             began, at = cpu_s(), commit()
             found = gap(name)
             results.add_gap(name, found, cpu_s() - began, at)
-        found = as_claimed(name, found)
-        shown = found[list(GAP_COLUMNS)].to_numpy().tolist()
-        lines = [[str(row[0]), str(row[1]), short(float(row[2])), short(float(row[3]))] for row in shown]
-        seeds = seeds_of(name, found)
-        told = (f"{name}, {counted(seeds, 'seed') if isinstance(seeds, int) else seeds}", said(name, found))
-        text = aligned(["measure", "cause", "from ours", "from all"], lines, left=2)
-        sys.stdout.write(f"{'. '.join(filter(None, told))}\n{text}\n\n")
+        shown = rows(results, name)[0]["gap"]
+        lines = [
+            [*map(str, words), *(short(math.nan if each is None else each) for each in numbers)]
+            for *words, numbers in ((each["measure"], each["cause"], [*each.values()][2:]) for each in shown["lines"])
+        ]
+        text = aligned(["measure", "cause", "from ours", "low", "high", "from all"], lines, left=2)
+        sys.stdout.write(f"{name}, {told_gap(shown)}\n{text}\n\n")
     return 0
 
 

@@ -1,16 +1,18 @@
 """Whose fault it is: where a measure of ours differs from the paper's, how much each cause moves it.
 
-A cause changes fields of a size, from how we have it to how the paper has it, as far as that can be had. Each is
-changed alone at both ends: taken in first (from ours) and left out last (from all of them). Where causes do not
-interact the two agree and add up; what they do not add up to is the interaction, and what is left to the paper's number
-with all of them is unexplained. Of a claim such as `> 1` nothing is left where it holds.
+A cause changes fields of a size. A step goes from how we have it to how the paper, or its authors' program, has it, as
+far as that can be had. Each is changed alone at both ends: taken in first (from ours) and left out last (from all of
+them). Where steps do not interact the two agree and add up; what they do not add up to is the interaction, and what is
+left to the paper's number with all of them is unexplained. Of a claim such as `> 1` nothing is left where it holds. A
+probe changes what the paper does not say, or has as we do, so as to tell how much moves a measure: it is taken in
+alone, and in no sum.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -23,15 +25,20 @@ from reproduction.exhibits import NEAR, OPERATORS, Claim, claim_of
 from reproduction.information import ESTIMATORS, LAYERED
 from reproduction.line import Line
 from reproduction.registry import exhibits, sizes_of
-from reproduction.runner import ENOUGH, at_seed
-from workbench.base.arrays import BoolArray
+from reproduction.runner import at_seed
+from workbench.analysis.metrics.confidence import mean_interval
+from workbench.base.arrays import BoolArray, FloatArray
 from workbench.base.errors import InputError, counted, one_of
 
-COLUMNS = ("measure", "cause", "from_ours", "from_all")
+COLUMNS = ("measure", "cause", "from_ours", "low", "high", "from_all")
+"""low, high: the 95 % interval of from_ours over seeds, each seed against itself; NaN of one seed."""
+ENDS = ["from_ours", "from_all"]
 KINDS = ("setting", "data", "belief", "baseline", "mechanism", "scale")
 """What a cause is of; its name begins with it."""
+PROBE = "probe, "
+"""With it begins the name of a cause that is no step to how the paper has it."""
 UNEXPLAINED = "unexplained"
-FEW_SEEDS = "Few seeds: what is smaller than these differ by is not told from chance"
+ONE_SEED = "One seed: of what is smaller than seeds differ by, nothing is known"
 ROUNDING = 1e-9
 """Share of two numbers below which their difference is none."""
 DIGITS = 12
@@ -46,13 +53,13 @@ Fields = Mapping[str, Mapping[str, Any]]
 
 class Causes(NamedTuple):
     """size: where it begins, with `base` changed in it; measures: names as in `Claim`; fields: what a cause changes;
-    draws: seeds that are computed one by one, as a row's are, the mean over which is a gap's; 1: those of the size."""
+    draws: seeds that are computed one by one, as a row's are, the mean over which is a gap's."""
 
     size: str
     base: Mapping[str, Any]
     measures: tuple[str, ...]
     fields: Fields
-    draws: int = 1
+    draws: int = 3
 
 
 JOINED = ("rivals", "stronger")
@@ -69,95 +76,84 @@ def _rivals(*lines: tuple[str, Line]) -> Fields:
     return {name: of for words, line in lines for name, of in _baseline(words, {"rivals": (line,)}).items()}
 
 
+def _probes(fields: Fields) -> Fields:
+    """The same, but no steps to how the paper has it."""
+    return {f"{PROBE}{name}": of for name, of in fields.items()}
+
+
 SPEEDS: Fields = {"data: the authors' speeds": {"measured_speeds": True}}
 WIDER: Fields = {"scale: 24 GPUs for 12": {"cluster": "v100=2x4,p100=2x4,k80=2x4"}}
 BELIEFS: Fields = {
     "belief: Sia by its bootstrapped model": {"sia_belief": "scaled"},
     "belief: Hops by its three layers": {"hops_belief": ESTIMATORS[LAYERED]},
 }
+SPLIT: Fields = {"mechanism: Sia's gangs split over nodes": {"split": True}}
 CODED: Fields = {"mechanism: leases given as in the authors' program": {"coded": True}}
 MEDIAN_UP: Fields = {"setting: sizes from the median up": {"median_up": True}}
-ROUNDS: Fields = {"setting: up to 100 rounds of a job for 30": {"rounds": 100}}
-SEEDS = 3
-"""Of a gap whose runs are no matter of seconds."""
+LEARNED: Fields = {"belief: speeds learned by three layers": {"belief": ESTIMATORS[LAYERED]}}
+SEEDS, MORE = 3, 10
+"""Of a gap; of one whose runs are a matter of seconds."""
 
 
 BLIND = {"heterogeneity_aware": False}
-QUEUED_LAS = Line("agnostic", "las", BLIND)
 LOOKED_UP = {"pairing": "looked_up"}
-GANDIVA = Line("agnostic with Gandiva's packing", "gandiva", LOOKED_UP)
-FTF_RIVALS = _rivals(("Themis's leases for its programme", Line("agnostic", "themis", {"round_s": 360.0})))
-FIFO_RIVALS = _rivals(("who fits passes", Line("agnostic", "fifo", {"blocking": False})))
+GANDIVA = _rivals(("Gandiva's pairs looked up", Line("Gandiva", "gandiva", LOOKED_UP)))
+PASSING = {"blocking": False}
+FTF_RIVALS = _probes(_rivals(("Themis's leases for its programme", Line("agnostic", "themis", {"round_s": 360.0}))))
+FIFO_RIVALS = _probes(_rivals(("who fits passes", Line("agnostic", "fifo", PASSING))))
+MAKESPAN_RIVAL = _rivals(("Gavel's policy for the makespan", Line("Gavel", "gavel.makespan")))
 TRACE_RIVALS = _rivals(
-    ("Gavel's policy for the makespan", Line("Gavel", "gavel.makespan")),
     ("Tiresias by Gittins's index", Line("Tiresias", "tiresias", {"rank": "gittins"})),
-    ("who fits passes in YARN-CS", Line("YARN-CS", "yarn_cs", {"blocking": False})),
+    ("who fits passes in YARN-CS", Line("YARN-CS", "yarn_cs", PASSING)),
 )
-SIX_RIVALS = _baseline(
-    "Themis by its own leases, Tiresias by Gittins's index, who is late last in EDF, YARN-CS lends its quotas",
-    {
-        "rivals": (
-            Line("Themis as in Gavel", "themis"),
-            Line("Tiresias", "tiresias", {"rank": "gittins"}),
-            Line("EDF", "edf", {"missed": "best_effort"}),
-            Line("YARN-CS", "yarn_cs", {"elastic": True}),
-        )
-    },
+SIX_RIVALS = _probes(
+    _baseline(
+        "Themis by its own leases, Tiresias by Gittins's index, who is late last in EDF, YARN-CS lends its quotas",
+        {
+            "rivals": (
+                Line("Themis as in Gavel", "themis"),
+                Line("Tiresias", "tiresias", {"rank": "gittins"}),
+                Line("EDF", "edf", {"missed": "best_effort"}),
+                Line("YARN-CS", "yarn_cs", {"elastic": True}),
+            )
+        },
+    )
 )
 """One cause, as each measure is of one baseline and of no other."""
-PAYOFF: Fields = {"mechanism: HadarE's payoff balanced (ours)": {"payoff": "balanced"}}
-NODES_RIVALS: Fields = {**PAYOFF, **_rivals(("Gavel's policy for the makespan", Line("Gavel", "gavel.makespan")))}
+PAYOFF: Fields = _probes({"mechanism: HadarE's payoff balanced (ours)": {"payoff": "balanced"}})
+NODES_RIVALS: Fields = {**PAYOFF, **_probes(MAKESPAN_RIVAL)}
 HARE_LEAST = "weighted JCT, best of the others / Hare, least*"
 STRONGER_HOMO = _baseline("Sched_Homo takes the fastest GPUs", {"stronger": ("Sched_Homo",)})
 STRONGER: Fields = {**_baseline("who fits passes in Gavel_FIFO", {"stronger": ("Gavel_FIFO",)}), **STRONGER_HOMO}
-SIA_RIVALS = _rivals(
-    ("Sia's gains from a job's least size, as in its program", Line("Sia", "sia", {"from_least_size": True})),
-    ("Gavel without the queue", Line("Gavel", "gavel.max_min_fairness", {"round_s": 300.0})),
-)
+MORE_JOBS: Fields = {"setting: twice as many jobs": {"testbed_jobs": 48}}
 
 
-def _load(rates: str, at: float, rivals: Fields | None = None) -> Causes:
-    """Of a figure over loads, at one, as the row has the curve: speeds, a larger cluster, baselines."""
-    return Causes("small", {rates: (at,)}, ("mean * jobs/h",), {**SPEEDS, **WIDER, **(rivals or {})}, SEEDS)
+def _load(rates: str, at: float, rivals: Fields) -> Causes:
+    """Of a figure over loads, at one, as the row has the curve: baselines."""
+    return Causes("authors_thrice", {rates: (at,)}, ("mean * jobs/h",), rivals)
 
 
 def _nodes(*measures: str, others: Fields | None = None) -> Causes:
     """Of a figure of Hadar and HadarE on five nodes: what schedulers are told, how long jobs are, and the others."""
     fields: Fields = {
         "belief: speeds first estimated by (10)": {"belief": "pmi"},
-        "setting: jobs twice as long": {"length": 2.0},
+        **_probes({"setting: jobs twice as long": {"length": 2.0}}),
         **(others or {}),
     }
-    return Causes("full", {}, measures, fields, SEEDS)
+    return Causes("full", {}, measures, fields, MORE)
 
 
-def _trace(*measures: str, others: Fields | None = None) -> Causes:
-    """Of a figure of Hadar on many jobs: what schedulers are told, the scale, and others."""
-    fields: Fields = {
-        "belief: speeds learned by three layers": {"belief": ESTIMATORS[LAYERED]},
-        "scale: 24 GPUs and 160 jobs": {"jobs": 160, "nodes": 2},
-        **(others or {}),
-    }
-    return Causes("middle", {"jobs": 80, "nodes": 1, "seeds": range(1)}, measures, fields, SEEDS)
-
-
-def _rounds(*measures: str, others: Fields | None = None, **base: Any) -> Causes:
-    """Of a figure of Hare: into how many rounds jobs are cut, the scale, and the others."""
-    fields: Fields = {**ROUNDS, "scale: half of the paper's for a quarter": {"part": 0.5}, **(others or {})}
-    return Causes("full", {"seeds": range(2), "part": 0.25, **base}, measures, fields)
-
-
-def _testbed(stronger: Fields, *measures: str) -> Causes:
-    """Of a figure of Hare on its testbed: into how many rounds jobs are cut, how many jobs there are, the others."""
-    fields: Fields = {**ROUNDS, "setting: twice as many jobs": {"testbed_jobs": 48}, **stronger}
-    return Causes("full", {"seeds": range(10)}, measures, fields)
+def _hare(others: Fields, *measures: str, draws: int = SEEDS, **base: Any) -> Causes:
+    """Of a figure of Hare: into how many rounds jobs are cut, of which the paper has no number, and the others."""
+    fields = {"setting: up to 100 rounds of a job for 30": {"rounds": 100}, **others}
+    return Causes("full", base, measures, _probes(fields), draws)
 
 
 def _many(*measures: str) -> Causes:
     """Of a figure of Hops on 512 GPUs: what is believed, Sia's gangs, and the scale."""
     fields: Fields = {
         **BELIEFS,
-        "mechanism: Sia's gangs split over nodes": {"split": True},
+        **SPLIT,
         "scale: a quarter of the paper's for an eighth": {
             "shrink": 4,
             "simulated": 125,
@@ -165,125 +161,113 @@ def _many(*measures: str) -> Causes:
             "sweep": 62,
         },
     }
-    return Causes("small", {}, measures, fields, SEEDS)
+    return Causes("small", {}, measures, fields)
+
+
+def _chronus(*measures: str, both: bool = False, others: Fields | None = None, **base: Any) -> Causes:
+    """Of a figure of Chronus, drawn as Helios, or as both: how fast jobs come, and the others."""
+    clusters = (("H", 16, 120, 1.0), *([("P", 10, 120, 1.0)] if both else []))
+    fields: Fields = {"setting: as many jobs a day as in Table 1": {"clusters": clusters}, **(others or {})}
+    return Causes("full", base if both else {"clusters": (("H", 16, 120, 8.0),), **base}, measures, fields, MORE)
 
 
 DAYS: Fields = {"data: days of the authors' Philly file": {"public": True}}
-
-
-def _chronus(measures: tuple[str, ...], **base: Any) -> Causes:
-    """Of a figure of Chronus, drawn as Helios and as Philly: the authors' file of that, and how fast jobs come."""
-    clusters = (("H", 16, 120, 1.0), ("P", 10, 120, 1.0))
-    fields: Fields = {**DAYS, "setting: as many jobs a day as in Table 1": {"clusters": clusters}}
-    return Causes("full", {"seeds": range(2), **base}, measures, fields)
-
-
-def _drawn(measures: tuple[str, ...], others: Fields | None = None, **base: Any) -> Causes:
-    """Of a figure of Chronus whose jobs no file of the authors has, drawn as Helios: how fast they come."""
-    clusters = (("H", 16, 120, 1.0),)
-    fields: Fields = {"setting: as many jobs a day as in Table 1": {"clusters": clusters}, **(others or {})}
-    return Causes("full", {"clusters": (("H", 16, 120, 8.0),), **base}, measures, fields)
-
-
-FIG_9: Fields = {
-    **CODED,
-    "setting: as many jobs a day as in Table 1": {"clusters": (("H", 5, 25, 1.0), ("P", 4, 40, 1.0))},
-    **SIX_RIVALS,
-}
+DUE = ("JCT of best effort, *", "wDMR, [HP]_*")
 GAPS: Mapping[str, Causes] = {
     "gavel.tab3": Causes(
-        "full",
+        "authors",
         {},
         ("*",),
         {
-            **SPEEDS,
-            **_rivals(
-                ("LAS as a queue", Line("LAS", "las", {"round_s": 1200.0, **BLIND})),
-                ("Gandiva's pairs looked up", Line("Gandiva", "gandiva", LOOKED_UP)),
-            ),
+            **GANDIVA,
+            **_probes(_rivals(("LAS as a queue", Line("LAS", "las", {"round_s": 1200.0, **BLIND})))),
         },
+        1,
     ),
     "gavel.fig8": _load(
         "single",
-        2.0,
-        _rivals(
-            ("LAS as a queue", QUEUED_LAS),
-            ("Gandiva's pairs looked up", GANDIVA),
-            ("AlloX without preemption", Line("AlloX", "allox", {"preemptive": False})),
-        ),
+        3.5,
+        {
+            **_rivals(
+                ("Gandiva's pairs looked up", Line("agnostic with Gandiva's packing", "gandiva", LOOKED_UP)),
+                ("AlloX without preemption", Line("AlloX", "allox", {"preemptive": False})),
+            ),
+            **_probes(_rivals(("LAS as a queue", Line("agnostic", "las", BLIND)))),
+        },
     ),
-    "gavel.fig9": _load("multiple", 1.0),
-    "gavel.fig10": _load("multiple", 1.0, FTF_RIVALS),
+    "gavel.fig10": _load("multiple", 2.2, FTF_RIVALS),
     "gavel.cost": Causes(
         "small",
         {},
         ("*",),
         {
             **SPEEDS,
-            "setting: half as many jobs a day": {"cost_per_day": 4.0},
             "setting: shares with SLOs anew every half hour": {"often": 2.0},
             **WIDER,
+            **_probes({"setting: half as many jobs a day": {"cost_per_day": 4.0}}),
         },
-        SEEDS,
     ),
-    "gavel.fig11": Causes(
-        "full",
-        {},
-        ("throughput lost by a static partition",),
-        {**SPEEDS, "setting: ten draws of jobs for three": {"seeds": range(10)}},
-    ),
-    "gavel.fig14": Causes(
-        "small", {"single": (2.0,)}, ("mean JCT, *",), {**SPEEDS, "setting: a higher load": {"single": (2.5,)}}
-    ),
-    "gavel.fig16": _load("single", 2.0, FIFO_RIVALS),
-    "gavel.fig17": _load("single", 2.0, FTF_RIVALS),
-    "gavel.fig18": _load("multiple", 1.0, FIFO_RIVALS),
+    "gavel.fig16": _load("single", 3.5, FIFO_RIVALS),
+    "gavel.fig17": _load("single", 3.5, FTF_RIVALS),
+    "gavel.fig18": _load("multiple", 2.2, FIFO_RIVALS),
     "gavel.fig19": Causes(
-        "small",
-        {"batches": (360,)},
+        "authors",
+        {"batches": (700,)},
         ("makespan, FIFO / Gavel*", "makespan, Gandiva*", "makespan saved*"),
         {
-            **SPEEDS,
-            "setting: as many jobs a GPU as the paper has at most, 700 on 108 for 360": {"batches": (700,)},
             "setting: shares of pairs anew every half hour": {"often": 4.0},
-            **WIDER,
-            **_rivals(
-                ("who fits passes in FIFO", Line("FIFO", "fifo", {"blocking": False})),
-                ("Gandiva's pairs looked up", Line("Gandiva", "gandiva", LOOKED_UP)),
-            ),
+            **GANDIVA,
+            **_probes(_rivals(("who fits passes in FIFO", Line("FIFO", "fifo", PASSING)))),
         },
-        SEEDS,
     ),
-    "gavel.fig20": _load("multiple", 1.0),
-    "chronus.fig6a": _drawn(("profiling delay, mean, dynamic", "wDMR, dynamic", "wDMR, * GPUs")),
-    "chronus.fig6b": _drawn(
-        ("longest profiling delay*",),
-        {
+    "chronus.fig6a": _chronus("profiling delay, mean, dynamic", "wDMR, dynamic", "wDMR, * GPUs"),
+    "chronus.fig6b": _chronus(
+        "longest profiling delay*",
+        others={
             "scale: submission control of 2 GPUs for 24, on a twelfth of the cluster": {
                 "profiler": (("submission_gpus", 2),)
             }
         },
     ),
-    "chronus.fig6c": _drawn(
-        ("*dynamic / SRTF",),
-        {"mechanism: four times the GPUs of the profiling cluster (ours)": {"profiler": (("profile_headroom", 4.0),)}},
+    "chronus.fig6c": _chronus(
+        "*dynamic / SRTF",
+        others=_probes(
+            {
+                "mechanism: four times the GPUs of the profiling cluster (ours)": {
+                    "profiler": (("profile_headroom", 4.0),)
+                }
+            }
+        ),
     ),
-    "chronus.fig6d": _chronus(("wDMR, *_MIX2, noise *",), noise=(0.0, 0.4)),
-    "chronus.fig7a": _drawn(("wDMR, leases of *",), CODED, seeds=range(5), lease_min=(5, 20, 60, 120)),
-    "chronus.fig7b": _drawn(("wDMR, *objective", "wDMR, *feasibility only"), CODED, seeds=range(5)),
-    "chronus.fig7c": _chronus(("wDMR of the unguaranteed*",)),
-    "chronus.fig8b": _drawn(("JCT of best effort, *", "wDMR, *")),
-    **dict.fromkeys(
-        ("chronus.fig9ab", "chronus.fig9cf"),
-        Causes("small", {"seeds": range(3)}, ("JCT of best effort, *", "wDMR, [HP]_*"), FIG_9),
+    "chronus.fig6d": _chronus("wDMR, *_MIX2, noise *", both=True, others=DAYS, noise=(0.0, 0.4)),
+    "chronus.fig7a": Causes("days", {}, ("wDMR, leases of *",), CODED, MORE),
+    "chronus.fig7c": _chronus("wDMR of the unguaranteed*", both=True, others=DAYS),
+    "chronus.fig8b": _chronus("JCT of best effort, *", "wDMR, *"),
+    "chronus.fig9ab": Causes("days", {}, DUE, {**CODED, **SIX_RIVALS}),
+    "chronus.fig9cf": Causes(
+        "small",
+        {},
+        DUE,
+        {
+            **CODED,
+            "setting: as many jobs a day as in Table 1": {"clusters": (("H", 5, 25, 1.0), ("P", 4, 40, 1.0))},
+            **SIX_RIVALS,
+        },
     ),
-    "hadar.fig4": _trace(
-        "TTD, * / Hadar",
-        "median, * / Hadar",
-        others={"data: no type is slower than a third of the fastest": {"slowest": 1 / 3}, **TRACE_RIVALS},
+    "hadar.fig4": Causes(
+        "middle",
+        {},
+        ("TTD, * / Hadar", "median, * / Hadar"),
+        _probes(
+            {
+                **LEARNED,
+                "data: no type is slower than a third of the fastest": {"slowest": 1 / 3},
+                **MAKESPAN_RIVAL,
+                **TRACE_RIVALS,
+            }
+        ),
     ),
-    "hadar.rounds": _trace("rounds that change an allocation, Hadar"),
-    "hadar.length": _trace("*best round*"),
+    "hadar.length": Causes("middle", {}, ("*best round*",), _probes(LEARNED)),
     "hadar.fig8": _nodes("CRU, * mean over mixes", others=NODES_RIVALS),
     "hadar.fig9": _nodes("TTD, *", others=NODES_RIVALS),
     "hadar.fig10": _nodes("*JCT*", others=NODES_RIVALS),
@@ -294,21 +278,20 @@ GAPS: Mapping[str, Causes] = {
         {},
         ("switch / task, *, PipeSwitch", "switch / task, *, Default"),
         {"data: the time of a step by each column of Table 3": {"own_column": True}},
+        1,
     ),
-    "hare.fig12": _testbed(
-        STRONGER, "weighted JCT, best of the others / Hare", "weighted JCT, worst of the others / Hare"
+    "hare.fig12": _hare(
+        {**MORE_JOBS, **STRONGER},
+        "weighted JCT, best of the others / Hare",
+        "weighted JCT, worst of the others / Hare",
+        draws=MORE,
     ),
-    "hare.fig13": _testbed(STRONGER_HOMO, "jobs done when * are under Hare, Sched_*"),
-    "hare.fig14": _rounds("*Sched_Allox / Hare, mean*", "Gavel_FIFO*", HARE_LEAST, others=STRONGER, gpus=(160,)),
-    "hare.fig15": Causes(
-        "full",
-        {"seeds": range(2), "part": 0.25, "jobs": (300,)},
-        ("weighted JCT, * / Hare, * jobs",),
-        {**ROUNDS, **STRONGER},
-    ),
-    "hare.fig16": _rounds("weighted JCT, Sched_Allox / Hare, *", HARE_LEAST, others=STRONGER),
-    "hare.fig18": _rounds(
-        "decrease of weighted JCT*, Hare", others={"setting: synchronising takes five times as long": {"sync": 5.0}}
+    "hare.fig13": _hare({**MORE_JOBS, **STRONGER_HOMO}, "jobs done when * are under Hare, Sched_*", draws=MORE),
+    "hare.fig14": _hare(STRONGER, "*Sched_Allox / Hare, mean*", "Gavel_FIFO*", HARE_LEAST),
+    "hare.fig15": _hare(STRONGER, "weighted JCT, * / Hare, * jobs", jobs=(300,)),
+    "hare.fig16": _hare(STRONGER, "weighted JCT, Sched_Allox / Hare, *", HARE_LEAST),
+    "hare.fig18": _hare(
+        {"setting: synchronising takes five times as long": {"sync": 5.0}}, "decrease of weighted JCT*, Hare"
     ),
     "hops.tab4": _many("makespan, * / Hops", "JCT, * / Hops", "wait, * / Hops", "max LR, * / Hops"),
     "hops.fig11": _many("throughput*"),
@@ -318,56 +301,57 @@ GAPS: Mapping[str, Causes] = {
         "full",
         {},
         ("* / Hops",),
-        {**BELIEFS, "mechanism: Sia's gangs split over nodes": {"split": True}, **MEDIAN_UP, **SIA_RIVALS},
-        SEEDS,
+        {
+            **BELIEFS,
+            **SPLIT,
+            **_rivals(
+                (
+                    "Sia's gains from a job's least size, as in its program",
+                    Line("Sia", "sia", {"from_least_size": True}),
+                ),
+            ),
+            **_probes(
+                {
+                    **MEDIAN_UP,
+                    **_rivals(("Gavel without the queue", Line("Gavel", "gavel.max_min_fairness", {"round_s": 300.0}))),
+                }
+            ),
+        },
     ),
     "hops.fig6": Causes(
         "full",
         {},
         ("accuracy*",),
-        {
-            "data: hosts of a type alike": {"hosts_alike": True},
-            "setting: no job has fewer GPUs than its median": {"median_up": True},
-        },
-        SEEDS,
+        _probes(
+            {
+                "data: hosts of a type alike": {"hosts_alike": True},
+                "setting: no job has fewer GPUs than its median": {"median_up": True},
+            }
+        ),
     ),
     "hops.fig15": Causes(
         "full",
         {"gpus": (128,)},
         ("jobs in the window, * waiting over *",),
-        {"setting: all jobs come at once": {"at_once": True}, **MEDIAN_UP},
-        SEEDS,
-    ),
-    "hops.information": Causes(
-        "full",
-        {},
-        ("*, Sia, told bootstrapped / told types",),
-        {"mechanism: Sia's gangs split over nodes": {"split": True}, **MEDIAN_UP},
-        SEEDS,
+        _probes({"setting: all jobs come at once": {"at_once": True}, **MEDIAN_UP}),
     ),
 }
 ITSELF = "It compares a scheduler with itself: no baseline"
 ON_64 = "The same baselines as in hops.tab3, where they are varied"
-IN_TAB3 = "Its baselines are varied in gavel.tab3"
 NO_BASELINE: Mapping[str, str] = {
     "gavel.cost": "In multiples of each job's own speeds its baseline decides alike: jobs find the types they want",
-    "gavel.fig9": IN_TAB3,
-    "gavel.fig11": "A static partition by weights has no second form",
-    "gavel.fig14": ITSELF,
-    "gavel.fig20": "Max-min fairness with one speed for all types, which cancels: the baseline has no second form",
-    **dict.fromkeys((f"chronus.fig{number}" for number in ("6a", "6b", "7a", "7b", "8b")), ITSELF),
+    **dict.fromkeys((f"chronus.fig{number}" for number in ("6a", "6b", "7a", "8b")), ITSELF),
     **dict.fromkeys(
         ("chronus.fig6d", "chronus.fig7c"),
         f"{ITSELF}. Of H there is no file; beside the authors' days of P the setting changes nothing",
     ),
     "chronus.fig6c": "SRTF with run times known is told all there is, and has no second form",
-    **dict.fromkeys(("hadar.rounds", "hadar.length", "hadar.fig11", "hadar.fig12", "hare.fig18"), ITSELF),
+    **dict.fromkeys(("hadar.length", "hadar.fig11", "hadar.fig12", "hare.fig18"), ITSELF),
     "hare.tab3": "Switches of Default and PipeSwitch are Table 3's own columns",
     "hops.tab4": ON_64,
     "hops.fig11": ON_64,
     "hops.fig12": ON_64,
     "hops.fig13": ON_64,
-    "hops.information": ON_64,
     "hops.fig6": ITSELF,
     "hops.fig15": ITSELF,
 }
@@ -376,6 +360,12 @@ ELSEWHERE = (
     "Scale is not varied, as the setting changes the same clusters: the row has others; nor data, as there is no file "
     "of H: chronus.first_days has days of P"
 )
+SUMS = ("ours", "interaction", "with all")
+KEPT = 1e-5
+"""Of a kept number the share that its digits may differ by."""
+NO_STEP = "No step to how the paper has it is left that can be had: all of the difference is unexplained"
+PROBES = "A probe is no step to how the paper has it: taken in alone, in no sum, it tells how much moves a measure"
+NO_INTERVAL = "Its intervals over seeds are not computed: what is chance is not known"
 OTHER = "Of another declaration than today's: compute it anew in another folder (--out)"
 FEWER = "Of some measures it is of the seeds in which every line finishes with each of the causes"
 UNKNOWN = "What is missing is unknown: a line never finishes a measured job at that load, or none is of the kind"
@@ -385,28 +375,52 @@ def declared(name: str) -> str:
     """Digest of what a gap is of and varies, its seeds aside, which it tells itself; of names that were changed the
     old ones, as another name makes no other gap."""
     of = GAPS[name]
-    base = {field: value for field, value in of.base.items() if field != "seeds"}
-    said = repr((of.size, base, of.measures, of.fields)).replace("'scaled'", "'bootstrapped'")
+    said = repr((of.size, dict(of.base), of.measures, of.fields)).replace("'scaled'", "'bootstrapped'")
     return hashlib.sha256(said.encode()).hexdigest()[:10]
 
 
-def said(name: str, found: pd.DataFrame) -> str:
-    """Of a gap what is to be said beside its numbers: that it varied another thing, why no baseline is varied, why some
-    are missing, that it is of few seeds, how many measures are the paper's with all causes, and which these move away
-    from it."""
+def said(name: str, found: pd.DataFrame, claims: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Of a gap what is to be said beside its numbers: that it varied another thing, where it begins beside the row's
+    number (claims: of the row, as `Finding`), what is no step, what is not told from chance, why no baseline is varied,
+    why some are missing, how many measures are the paper's with all causes, and which these move away from it."""
     causes = found[~found["cause"].str.contains(f"^paper|^{UNEXPLAINED}")]
-    missing = bool(causes[["from_ours", "from_all"]].isna().any(axis=None))
+    probe = causes["cause"].str.startswith(PROBE)
+    missing = bool(causes["from_ours"].isna().any() or causes[~probe]["from_all"].isna().any())
+    steps = set(causes[~probe]["cause"]) - set(SUMS)
     told = (
         OTHER if found["declared"].iloc[0] != declared(name) else "",
+        _beside(found, claims),
+        "" if steps else NO_STEP,
+        PROBES if probe.any() else "",
+        _by_chance(causes[~causes["cause"].isin(SUMS)]) if exhibits()[name].seeded else "",
         NO_BASELINE.get(name),
         ELSEWHERE if name.startswith("chronus.fig9") else "",
         UNKNOWN if missing else "",
         FEWER if (found["known"].between(1, found["seeds"] - 1)).any() else "",
-        FEW_SEEDS if exhibits()[name].seeded and found["known"].between(1, ENOUGH - 1).any() else "",
+        ONE_SEED if exhibits()[name].seeded and (found["known"] == 1).any() else "",
         _met(found),
         _away(found),
     )
     return ". ".join(filter(None, told))
+
+
+def _beside(found: pd.DataFrame, claims: Sequence[Mapping[str, Any]]) -> str:
+    """In how many measures, and which, it begins outside of the row's own interval."""
+    ours = found[found["cause"] == "ours"].set_index("measure")["from_ours"]
+    ends = {each["measure"]: (each["low"], each["high"]) for each in claims if None not in (each["low"], each["high"])}
+    both = {measure: (ours[measure], *ends[measure]) for measure in ours.dropna().index if measure in ends}
+    out = [name for name, (at, low, high) in both.items() if not np.isclose(np.clip(at, low, high), at, KEPT, 0.0)]
+    many = f"In {len(out)} of {counted(len(both), 'measure')} it begins outside of the row's own interval"
+    return f"{many} and is not of that number: {', '.join(out)}" if out else ""
+
+
+def _by_chance(causes: pd.DataFrame) -> str:
+    """Which causes, in how many measures each, are of an interval that holds 0; that none is kept."""
+    if causes["low"].isna().all() and (causes["known"] > 1).any():
+        return NO_INTERVAL
+    of = ((causes["low"] < 0) & (causes["high"] > 0)).groupby(causes["cause"], sort=False).agg(["sum", "size"])
+    told = [f"{cause} ({held} of {size})" for cause, held, size in of.itertuples() if held]
+    return f"Not told from chance, as the interval over seeds holds 0: {'; '.join(told)}" if told else ""
 
 
 def _met(found: pd.DataFrame) -> str:
@@ -443,7 +457,10 @@ COUNTEREXAMPLE = "A counterexample: the statement is false as printed, and no nu
 VARIED = "Its own measures vary one thing at a time: "
 NOT_PARTED: Mapping[str, str] = {
     "gavel.fig1a": VARIED + "two measurements of the authors, and those at their other batch sizes",
-    "gavel.load": VARIED + "three policies on two traces; speeds, cluster and baselines in the gaps of Figs. 8 to 18",
+    "gavel.fig9": VARIED + "loads, and sizes of the cluster, with the authors' speeds; its baselines in gavel.tab3",
+    "gavel.fig20": VARIED
+    + "loads, and sizes of the cluster, with the authors' speeds; the baseline has no second form",
+    "gavel.load": VARIED + "three policies on two traces; baselines in gavel.tab3",
     "hadar.information": VARIED + "what is told; the worst mix stands beside the mean over mixes",
     "chronus.first_days": VARIED
     + "seeds are other days and jobs, sizes other clusters; chronus.best_effort has other leases",
@@ -471,8 +488,8 @@ def gap(name: str) -> pd.DataFrame:
     """`COLUMNS` of an exhibit in `GAPS`, in units of its measures, seeds, `declared`, and known: of how many of them a
     measure is, those in which it is known with each of the causes (0: in none); raises InputError for another one.
 
-    Beside the causes each measure has `ours`, `with all`, `interaction` (what `with all` differs from ours by, less the
-    sum of the causes), `paper` and `unexplained` (the paper's less `with all`).
+    Beside the causes each measure has `ours`, `with all` (steps), `interaction` (what that differs from ours by, less
+    the sum of the steps), `paper` and `unexplained` (the paper's less `with all`); a probe has no `from_all`.
     """
     if name not in GAPS:
         raise InputError("exhibit", name, one_of(name, GAPS))
@@ -487,43 +504,44 @@ def gap(name: str) -> pd.DataFrame:
         changed: dict[str, Any] = {}
         for field, value in (each for cause in taken for each in causes.fields[cause].items()):
             changed[field] = (*changed.get(field, ()), *value) if field in JOINED else value
-        size = replace(start, **changed)
-        drawn = [at_seed(size, seed) for seed in range(causes.draws)] if causes.draws > 1 else [size]
-        tables = [compute(each).table for each in drawn]
+        tables = [compute(at_seed(replace(start, **changed), seed)).table for seed in range(causes.draws)]
         papers.update(tables[0].set_index("measure")["paper"])
         found = pd.concat([table.set_index("measure")["ours"] for table in tables], axis=1)
         return found[[any(fnmatchcase(str(name), each) for each in causes.measures) for name in found.index]]
 
     papers: dict[str, float] = {}
-    every, wanted = tuple(causes.fields), max(len(getattr(start, "seeds", (0,))), causes.draws)
-    alone = {cause: values(cause) for cause in every}
-    without = {cause: values(*(other for other in every if other != cause)) for cause in every}
-    computed = (values(), values(*every), *alone.values(), *without.values())
-    lines: list[tuple[str, str, float, float, int]] = []
+    steps = tuple(cause for cause in causes.fields if not cause.startswith(PROBE))
+    alone = {cause: values(cause) for cause in sorted(causes.fields, key=steps.__contains__)}  # probes first
+    without = {cause: values(*(other for other in steps if other != cause)) for cause in steps}
+    computed = (values(), values(*steps), *alone.values(), *without.values())
+    lines: list[tuple[str, str, float, float, float, float, int]] = []
     for measure in map(str, values().index):
         unknown = np.any([each.loc[measure].isna() for each in computed], axis=0)
-        used = ~unknown | unknown.all()
+        used, known = ~unknown | unknown.all(), int((~unknown).sum())
 
-        def at(found: pd.DataFrame, measure: str = measure, used: BoolArray = used) -> float:
-            return float(np.mean(found.loc[measure].to_numpy(float)[used]))
+        def at(found: pd.DataFrame, measure: str = measure, used: BoolArray = used) -> FloatArray:
+            return found.loc[measure].to_numpy(float)[used]
 
-        begin, end = at(values()), at(values(*every))
-        firsts = {cause: _less(at(alone[cause]), begin) for cause in every}
-        lasts = {cause: _less(end, at(without[cause])) for cause in every}
-        first, last = (_less(_less(end, begin), sum(of.values())) for of in (firsts, lasts))
-        said, aim, rest, left = _left(claim_of(exhibit.claims, measure), papers[measure], end)
-        made = [("ours", begin, begin), *((cause, firsts[cause], lasts[cause]) for cause in every)]
-        made += [("interaction", first, last), ("with all", end, end), (said, aim, aim), (rest, left, left)]
-        known = wanted * int((~unknown).sum()) // unknown.size
-        lines += [(measure, *each, known) for each in made]
-    return pd.DataFrame(lines, columns=[*COLUMNS, "known"]).assign(seeds=wanted, declared=declared(name))
+        begin, end = at(values()), at(values(*steps))
+        firsts = {cause: _less(at(alone[cause]), begin) for cause in alone}
+        lasts = {cause: _less(end, at(without[cause])) for cause in steps}
+        first, last = (_less(_less(end, begin), sum(of[each] for each in steps)) for of in (firsts, lasts))
+        said, aim, rest, left = _left(claim_of(exhibit.claims, measure), papers[measure], float(np.mean(end)))
+        made = [
+            ("ours", begin, begin),
+            *((cause, firsts[cause], lasts.get(cause, np.array(math.nan))) for cause in alone),
+        ]
+        for cause, one, other in (*made, ("interaction", first, last), ("with all", end, end)):
+            mean, half = mean_interval(one)
+            lines.append((measure, cause, mean, mean - half, mean + half, float(np.mean(other)), known))
+        lines += [(measure, each, to, math.nan, math.nan, to, known) for each, to in ((said, aim), (rest, left))]
+    return pd.DataFrame(lines, columns=[*COLUMNS, "known"]).assign(seeds=causes.draws, declared=declared(name))
 
 
 def as_claimed(name: str, found: pd.DataFrame) -> pd.DataFrame:
     """A gap against what is claimed today; a claim on a difference of measures that are known in all seeds has lines of
     its own, which add up as those of the measures do."""
-    ends = list(COLUMNS[2:])
-    numbers = found.astype(dict.fromkeys(ends, float))
+    numbers = found.astype(dict.fromkeys(COLUMNS[2:], float))
     of = {str(measure): lines for measure, lines in numbers.groupby("measure", sort=False)}
     whole = {measure for measure, lines in of.items() if (lines["known"] == lines["seeds"]).all()}
     made = dict(of)
@@ -532,19 +550,20 @@ def as_claimed(name: str, found: pd.DataFrame) -> pd.DataFrame:
         printed = float(lines["from_all"].iloc[WITH_ALL + 1]) if (lines["cause"] == "paper").any() else math.nan
         made[measure] = _against(None if claim and claim.less else claim, printed, lines)
         if claim and claim.less and {measure, *claim.taken(measure)} <= whole:
-            told, less = claim.told(measure), lines.assign(measure=claim.told(measure))
+            told = claim.told(measure)
+            less = lines.assign(measure=told, low=math.nan, high=math.nan)
             for other, times in claim.taken(measure).items():
-                less[ends] -= times * of[other][ends].to_numpy()
+                less[ENDS] -= times * of[other][ENDS].to_numpy()
             made[told] = _against(claim._replace(less=""), math.nan, less.round(DIGITS))
     return pd.concat(made.values(), ignore_index=True)
 
 
 def _against(claim: Claim | None, paper: float, lines: pd.DataFrame) -> pd.DataFrame:
     """The lines of a measure with what the paper says of it and what is left to that."""
-    ends, end = list(COLUMNS[2:]), float(lines["from_all"].iloc[WITH_ALL])
+    end = float(lines["from_all"].iloc[WITH_ALL])
     said, aim, rest, left = _left(claim, claim.value if claim and math.isnan(paper) else paper, end)
     made = lines.assign(cause=[*lines["cause"].iloc[: WITH_ALL + 1], said, rest])
-    made.loc[made.index[WITH_ALL + 1 :], ends] = [[aim, aim], [left, left]]
+    made.loc[made.index[WITH_ALL + 1 :], ENDS] = [[aim, aim], [left, left]]
     return made
 
 
@@ -552,13 +571,13 @@ def _left(claim: Claim | None, paper: float, end: float) -> tuple[str, float, st
     """What the paper says of a measure in words and as a number, and the same of what is left to it: more than a number
     where it must be passed; unknown where it depends on another measure."""
     if claim is None or claim.sign == "=" or claim.less:
-        return "paper", paper, UNEXPLAINED, _less(paper, end)
+        return "paper", paper, UNEXPLAINED, float(_less(paper, end))
     said, strict = f"paper, {claim.text(paper)}", {"<": ", less than", ">": ", more than"}.get(claim.sign, "")
     if OPERATORS[claim.sign](end, claim.value):
         return said, claim.value, UNEXPLAINED, 0.0
-    return said, claim.value, f"{UNEXPLAINED}{strict}", _less(claim.value, end)
+    return said, claim.value, f"{UNEXPLAINED}{strict}", float(_less(claim.value, end))
 
 
-def _less(one: float, other: float) -> float:
-    """Their difference, none where it is rounding."""
-    return 0.0 if math.isclose(one, other, rel_tol=ROUNDING) else one - other
+def _less(one: FloatArray | float, other: FloatArray | float) -> FloatArray:
+    """Their differences, none where it is rounding."""
+    return np.where(np.isclose(one, other, ROUNDING, 0.0), 0.0, np.subtract(one, other))

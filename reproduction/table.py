@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from reproduction.causes import COLUMNS as GAP_COLUMNS
-from reproduction.causes import GAPS, NOT_PARTED, UNEXPLAINED, as_claimed, said, seeds_of
+from reproduction.causes import GAPS, NOT_PARTED, PROBE, SUMS, UNEXPLAINED, as_claimed, said, seeds_of
 from reproduction.exhibits import AUTHORS, NEAR, Exhibit, Finding, findings, spread, verdict
 from reproduction.figure import as_html
 from reproduction.registry import chosen, exhibits, reproductions, sizes_of
@@ -28,7 +28,6 @@ UNLIKE = ("partly", "contradicted", "undecided")
 """Verdicts whose causes are asked for."""
 NOTHING = "Nothing is kept"
 NOT_AGAIN = "No seed of some commit is computed again yet: python -m reproduction check"
-OTHER_BEGIN = "Another difference than the row's is parted, as ours begins outside the row's interval,"
 NOT_YET = "Its causes are not computed: python -m reproduction gap"
 
 
@@ -97,14 +96,10 @@ def _gap(name: str, results: KeptResults, claims: Sequence[Mapping[str, Any]]) -
     shown = found[list(GAP_COLUMNS)].astype(object)
     parted = set(found[found["cause"].str.startswith("paper") & found["from_all"].notna()]["measure"])
     unlike = [each["measure"] for each in claims if each["outcome"] != "holds"]
-    begins = found[found["cause"] == "ours"].set_index("measure")["from_ours"]
-    of = [each for each in claims if each["measure"] in begins and None not in (each.get("low"), each.get("high"))]
-    apart = sum(not each["low"] <= begins[each["measure"]] <= each["high"] for each in of)
-    other = f"{OTHER_BEGIN} in {apart} of {len(of)}" if apart else ""
     return {
         "size": GAPS[name].size,
         "seeds": seeds_of(name, found),
-        "said": ". ".join(filter(None, (said(name, found), other))),
+        "said": said(name, found, claims),
         "not_parted": [each for each in unlike if each not in parted],
         "command": f"python -m reproduction gap {name} --out build/reproduction",
         "commit": str(found["commit"].iloc[0]),
@@ -320,15 +315,15 @@ def told_gap(gap: Mapping[str, Any]) -> str:
     """What stands above a gap on a page."""
     seeds = counted(gap["seeds"], "seed") if isinstance(gap["seeds"], int) else gap["seeds"]
     begin = (
-        f"size {gap['size']}, {seeds} (ours is of these, not the row's number): how much each cause moves a "
-        "measure, taken in first / left out last, and what is left to the paper's"
+        f"size {gap['size']}, {seeds}: how much each cause moves a measure, taken in first (interval over seeds) / "
+        "left out last, and what is left to the paper's"
     )
     others = f"Not parted: {', '.join(gap['not_parted'])}" if gap["not_parted"] else ""
     return ". ".join(filter(None, (begin, gap["said"], others)))
 
 
 def parted(lines: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """A line for each measure: ours, each cause from both ends, interaction, with all, the paper, unexplained."""
+    """A line for each measure: ours, each step from both ends, interaction, with all, paper, unexplained; probes."""
     made: dict[str, dict[str, str]] = {}
     for line in lines:
         cause, (first, last) = str(line["cause"]), (line["from_ours"], line["from_all"])
@@ -336,8 +331,11 @@ def parted(lines: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
             "" if cause.startswith("paper") or not made.get(str(line["measure"]), {}).get("paper", "?") else "unknown"
         )
         ends = [blank if end is None else short_number(float(end)) for end in (first, last)]
-        text = ends[0] if ends[0] == ends[1] else " / ".join(ends)
+        if line["low"] is not None and cause not in SUMS:
+            ends[0] += f" ({short_number(line['low'])} to {short_number(line['high'])})"
+        text = ends[0] if ends[0] == ends[1] or cause.startswith(PROBE) else " / ".join(ends)
         name, _, sign = cause.partition(", ") if cause.startswith(("paper", UNEXPLAINED)) else (cause, "", "")
         text = f"{sign} {text}" if name == UNEXPLAINED else sign or text
         made.setdefault(str(line["measure"]), {})[name] = text.strip()
-    return pd.DataFrame([{"measure": measure, **cells} for measure, cells in made.items()]).fillna("")
+    table = pd.DataFrame([{"measure": measure, **cells} for measure, cells in made.items()]).fillna("")
+    return table[sorted(map(str, table), key=lambda name: str(name).startswith(PROBE))]

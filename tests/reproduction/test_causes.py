@@ -64,7 +64,8 @@ def test_every_gap_is_of_measures_that_there_are_and_of_fields_of_a_size(
             start = replace(paper.sizes[parted.size], **parted.base)
             for cause, fields in parted.fields.items():
                 assert replace(start, **fields) != start, (exhibit.name, cause)
-                assert cause.partition(": ")[0] in causes.KINDS and cause.partition(": ")[2], (exhibit.name, cause)
+                kind, _, words = cause.removeprefix(causes.PROBE).partition(": ")
+                assert kind in causes.KINDS and words, (exhibit.name, cause)
             measures = [row.measure for row in made[exhibit.compute].rows]
             for pattern in parted.measures:
                 fits = any(fnmatchcase(measure, pattern) for measure in measures)
@@ -106,7 +107,7 @@ def test_a_field_that_a_cause_changes_is_read_where_its_figure_is_computed() -> 
         assert compute is not None
         read = of_paper[name.split(".")[0]](compute.__name__)
         for cause, fields in parted.fields.items():
-            assert (read & set(fields)) if cause.startswith("scale: ") else (set(fields) <= read), (name, cause)
+            assert (read & set(fields)) if "scale: " in cause else (set(fields) <= read), (name, cause)
 
 
 SHRUNK = {"part": 0.2, "rounds": 5, "steps": 300, "learning_rates": (0.3,), "seeds": range(2)}
@@ -165,27 +166,40 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
         assert name not in causes.GAPS and name in known_exhibits()
         counter = (causes.COUNTEREXAMPLE, "A counterexample without a premise of its proof: nothing is left to explain")
         assert reason in counter or reason.startswith(causes.SECONDS) or re.match(f"{causes.VARIED}.", reason), name
-    varied = {name for name, of in causes.GAPS.items() if any(cause.startswith("baseline: ") for cause in of.fields)}
+    varied = {name for name, of in causes.GAPS.items() if any("baseline: " in cause for cause in of.fields)}
     assert len(varied) >= 12 and varied.isdisjoint(causes.NO_BASELINE)
     assert varied | set(causes.NO_BASELINE) == set(causes.GAPS)
-    lines = [("m", "ours", 1.0, 1.0), ("m", "with all", 1.0, 1.0), ("m", "paper", math.nan, math.nan)]
-    found = pd.DataFrame(lines, columns=list(causes.COLUMNS)).assign(seeds=30, known=30)
+    made = [("ours", 1.0), ("data: a", 0.0), ("probe, data: b", 1.0), ("with all", 1.0), ("paper", math.nan)]
+    lines = [("m", cause, at, at, at, at) for cause, at in made]
+    found = pd.DataFrame(lines, columns=list(causes.COLUMNS)).assign(seeds=3, known=3)
+    plain = found[found["cause"] != "probe, data: b"]
 
-    def said(name: str, found: pd.DataFrame) -> str:
-        return causes.said(name, found.assign(declared=causes.declared(name)))
+    def said(name: str, found: pd.DataFrame, **claim: Any) -> str:
+        row = [{"measure": "m", "low": 0.5, "high": 1.5} | claim]
+        return causes.said(name, found.assign(declared=causes.declared(name)), row)
 
-    assert said("hare.fig12", found) == "" and said("hops.fig15", found) == causes.ITSELF
-    assert said("hops.fig15", found.replace(1.0, math.nan)) == f"{causes.ITSELF}. {causes.UNKNOWN}"
-    assert causes.said("hare.fig12", found.assign(declared=causes.declared("hare.fig13"))) == causes.OTHER
-    ends = [("ours", 2.0), ("with all", 1.5), ("paper", 3.0), ("unexplained", 1.25)]
-    away = pd.DataFrame([("m", cause, end, end) for cause, end in ends], columns=list(causes.COLUMNS)).assign(
+    assert said("hare.fig12", plain) == "" and said("hops.fig15", plain) == causes.ITSELF
+    assert said("hare.fig12", found) == causes.PROBES
+    assert said("hare.fig12", found[found["cause"] != "data: a"]) == f"{causes.NO_STEP}. {causes.PROBES}"
+    beside = "In 1 of 1 measure it begins outside of the row's own interval and is not of that number: m"
+    assert said("hare.fig12", plain, low=1.1) == said("hare.fig12", plain, high=0.9) == beside
+    assert said("hare.fig12", plain, low=None) == said("hare.fig12", plain, measure="n", low=1.1) == ""
+    chance = plain.assign(low=-1.0)
+    told = "Not told from chance, as the interval over seeds holds 0: data: a (1 of 1)"
+    assert said("hare.fig12", chance.assign(high=1.0)) == told and said("hare.fig12", chance.assign(high=-0.5)) == ""
+    assert said("hare.fig12", plain.assign(low=math.nan)) == causes.NO_INTERVAL
+    unknown = f"{causes.ITSELF}. {causes.UNKNOWN}"
+    assert said("hops.fig15", plain.assign(from_ours=math.nan)) == unknown
+    assert causes.said("hare.fig12", plain.assign(declared=causes.declared("hare.fig13"))) == causes.OTHER
+    ends = [("ours", 2.0), ("data: a", 0.0), ("with all", 1.5), ("paper", 3.0), ("unexplained", 1.25)]
+    away = pd.DataFrame([("m", cause, end, end, end, end) for cause, end in ends], columns=list(causes.COLUMNS)).assign(
         seeds=1, known=1
     )
-    assert said("hops.tab3", away) == f"{causes.FEW_SEEDS}. {MET.format(0)}. {AWAY}: m"
+    assert said("hops.tab3", away, low=None) == f"{causes.ONE_SEED}. {MET.format(0)}. {AWAY}: m"
     nearer = away.replace({"paper": "paper, > 3", 1.5: 3.5, 2.0: -9.0, 1.25: 0.0})
     lost = away.replace({1.5: math.nan, 1.25: math.nan})
     assert said("hops.tab3", lost).endswith("With all causes 1 unknown")
-    assert said("hops.tab3", nearer.assign(seeds=30, known=30)) == MET.format(1)
+    assert said("hops.tab3", nearer.assign(seeds=3, known=3), low=None) == MET.format(1)
 
 
 def test_the_baseline_of_the_cost_policies_has_no_second_form_where_jobs_find_the_types_they_want() -> None:
@@ -212,7 +226,8 @@ def test_a_rival_takes_the_place_of_the_line_of_its_name() -> None:
 
 
 def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 3 + a + b + a b, with a and b from 0 to 1, whose paper has 10: each alone 1, last 2, interaction 1 and -1."""
+    """Of 3 + a + b + a b, with a and b from 0 to 1, whose paper has 10: each alone 1, last 2, interaction 1 and -1.
+    A probe of a at 5 moves ours by 5 and is in no sum."""
 
     def compute(size: TwoNumbers) -> PaperFigure:
         return PaperFigure("F", "t", (Entry("m", "1", 10.0, 3.0 + size.a + size.b + size.a * size.b, "w.", "s"),))
@@ -220,10 +235,13 @@ def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     paper = Reproduction("p", "P", {"tiny": TwoNumbers()}, (Exhibit("x", "says", compute),), ())
     monkeypatch.setattr(causes, "exhibits", lambda: {"p.x": paper.exhibits[0]})
     monkeypatch.setattr(causes, "sizes_of", lambda name: paper.sizes)
-    monkeypatch.setattr(causes, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m",), {"a": {"a": 1.0}, "b": {"b": 1.0}})})
+    fields = {"a": {"a": 1.0}, "probe, c": {"a": 5.0}, "b": {"b": 1.0}}
+    monkeypatch.setattr(causes, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m",), fields)})
     found = gap("p.x").set_index("cause")[["from_ours", "from_all"]]
     assert found.loc["a"].tolist() == found.loc["b"].tolist() == [1.0, 2.0]
     assert found.loc["interaction"].tolist() == [1.0, -1.0] and found.loc["unexplained"].tolist() == [4.0, 4.0]
+    assert found.loc["with all"].tolist() == [6.0, 6.0]
+    assert found.loc["probe, c"].tolist() == pytest.approx([5.0, math.nan], nan_ok=True)
     with pytest.raises(InputError, match=r"p\.x"):
         gap("p.y")
     for sign, value, rest, left in (
@@ -236,11 +254,13 @@ def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(causes, "exhibits", lambda claimed=claimed: claimed)
         found = gap("p.x").set_index("cause")["from_ours"]
         assert found[rest] == left and found[f"paper, {sign} {value:g}"] == value
-    made = [("a", None, None), ("paper", 2.0, 2.0), (rest, 0.0, None)]
-    lines = [{"measure": "m", "cause": name, "from_ours": one, "from_all": other} for name, one, other in made]
-    assert table.parted(lines).to_dict("records") == [
-        {"measure": "m", "a": "unknown", "paper": "2", "unexplained": "0 / unknown"}
+    made = [("probe, c", 1.0, 0.5, None), ("a", None, None, None), ("b", 1.0, 0.5, 2.0), ("paper", 2.0, None, 2.0)]
+    lines = [
+        {"measure": "m", "cause": name, "from_ours": one, "low": low, "high": low and 3 * low, "from_all": other}
+        for name, one, low, other in (*made, (rest, 0.0, None, None))
     ]
+    shown = {"a": "unknown", "b": "1 (0.5 to 1.5) / 2", "paper": "2", "unexplained": "0 / unknown"}
+    assert [*table.parted(lines).iloc[0].items()] == [("measure", "m"), *shown.items(), ("probe, c", "1 (0.5 to 1.5)")]
 
 
 def test_a_claim_on_a_difference_is_parted_as_its_measures_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -263,9 +283,10 @@ def test_a_claim_on_a_difference_is_parted_as_its_measures_are(monkeypatch: pyte
         KeptResults(tmp_path / "twice").gap("p.x")
     KeptResults(tmp_path).add_gap("p.x", gap("p.x"), 1.0, "c")
     found = table._gap("p.x", KeptResults(tmp_path), [
-        {"measure": "m - n", "outcome": "open", "low": 0.11, "high": 0.2}, {"measure": "m", "outcome": "open"}
+        {"measure": "m - n", "outcome": "open", "low": 0.11, "high": 0.2},
+        {"measure": "m", "outcome": "open", "low": None, "high": None},
     ])  # fmt: skip
-    assert found is not None and f"{table.OTHER_BEGIN} in 1 of 1" in found["said"]
+    assert found is not None and "In 1 of 1 measure it begins outside of the row's own interval" in found["said"]
     assert found is not None and found["not_parted"] == ["m"] and MET.format(0) in found["said"]
     lines = {each["cause"]: each["from_all"] for each in found["lines"] if each["measure"] == "m - n"}
     assert lines == {
@@ -304,6 +325,7 @@ def test_a_gap_is_of_the_seeds_in_which_all_is_known(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(causes, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m",), {"a": {"a": 1.0}}, 3)})
     found = gap("p.x").set_index("cause")
     assert found.loc[["ours", "a", "with all"], "from_ours"].tolist() == [5.0, 0.5, 5.5]
+    assert found.loc["a", ["low", "high"]].tolist() == pytest.approx([0.5 - 6.3531, 0.5 + 6.3531], abs=1e-3)  # paired
     assert set(found["known"]) == {2} and set(found["seeds"]) == {3}
     assert causes.FEWER in causes.said("p.x", gap("p.x"))
 
