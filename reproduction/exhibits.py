@@ -55,7 +55,10 @@ class Claim(NamedTuple):
     """What a paper says of a measure. measure: its name, `*` for any text; sign `=`: the number that the paper prints
     beside it, or `value` where it says it in words, otherwise one of `OPERATORS` with `value`; less: another measure to
     take off first, seed by seed, or how many times which, `*` being what it is in the measure; absent: it is of jobs of
-    a kind that a workload may have none of; word: the paper's, where it has no number and `value` is ours."""
+    a kind that a workload may have none of; word: the paper's, where it has no number and `value` is ours; point: of a
+    curve, whose points `*` are of, what is said in place of `*` and behind it of the one that is judged: the largest
+    mean over seeds, with `>` the least, or the last in the figure's order (last); steady: a measure that is 0 in every
+    seed where a point counts."""
 
     measure: str
     sign: str = "="
@@ -64,6 +67,7 @@ class Claim(NamedTuple):
     absent: bool = False
     word: str = ""
     point: str = ""
+    last: bool = False
     steady: str = ""
 
     def beside(self, other: str, measure: str) -> str:
@@ -228,7 +232,8 @@ def _points(claim: Claim, known: Mapping[str, pd.DataFrame]) -> list[pd.DataFram
     of = {measure: rows for measure, rows in known.items() if fnmatchcase(measure, claim.measure)}
     zero = {measure for measure, rows in known.items() if (rows["ours"] == 0).all()}
     steady = [rows for measure, rows in of.items() if not claim.steady or claim.beside(claim.steady, measure) in zero]
-    return [rows for rows in steady if rows["ours"].notna().all()]
+    known_all = [rows for rows in steady if rows["ours"].notna().all()]
+    return known_all[-1:] if claim.last else known_all
 
 
 def _extreme(claim: Claim, points: Sequence[Sequence[float]]) -> tuple[float, float, float]:

@@ -68,6 +68,8 @@ def test_a_claim_on_a_curve_is_of_the_point_that_the_means_over_seeds_choose() -
     assert most[4:7] == pytest.approx((4.56 ** (1 / 3), low, high))
     assert (least.measure, least.claim, least.ours) == ("a / b, least", "> 1", pytest.approx(3.36 ** (1 / 3)))
     assert least.low == min(ratio_interval(curve[at])[1] for at in (1, 2, 3))
+    (last,) = findings(replace(exhibit, claims=(up_to._replace(last=True),)), kept)
+    assert last[4:7] == pytest.approx(ratio_interval(curve[2]))
     assert findings(exhibit, kept[~kept["measure"].str.startswith("a")])[1].outcome == "open"
 
 
