@@ -397,7 +397,7 @@ def said(name: str, found: pd.DataFrame, claims: Sequence[Mapping[str, Any]] = (
         ELSEWHERE if name.startswith("chronus.fig9") else "",
         UNKNOWN if missing else "",
         FEWER if (found["known"].between(1, found["seeds"] - 1)).any() else "",
-        ONE_SEED if exhibits()[name].seeded and (found["known"] == 1).any() else "",
+        ONE_SEED if isinstance(seeds_of(name, found), int) and (found["known"] == 1).any() else "",
         _met(found),
         _away(found),
     )
@@ -481,7 +481,7 @@ NOT_PARTED: Mapping[str, str] = {
 
 def seeds_of(name: str, found: pd.DataFrame) -> int | str:
     """How many seeds each number of a gap is the mean of, or why it is of none."""
-    return exhibits()[name].told(int(found["seeds"].iloc[0]))
+    return "deterministic" if GAPS[name].draws == 1 else exhibits()[name].told(int(found["seeds"].iloc[0]))
 
 
 def gap(name: str) -> pd.DataFrame:

@@ -196,6 +196,7 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
         seeds=1, known=1
     )
     assert said("hops.tab3", away, low=None) == f"{causes.ONE_SEED}. {MET.format(0)}. {AWAY}: m"
+    assert causes.seeds_of("gavel.tab3", away) == "deterministic"  # the authors' traces
     nearer = away.replace({"paper": "paper, > 3", 1.5: 3.5, 2.0: -9.0, 1.25: 0.0})
     lost = away.replace({1.5: math.nan, 1.25: math.nan})
     assert said("hops.tab3", lost).endswith("With all causes 1 unknown")
