@@ -180,16 +180,17 @@ def claim_of(claims: Sequence[Claim], measure: str) -> Claim | None:
 def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
     """Every claim of an exhibit, judged; cells: size, seed, measure, unit, paper, ours of one size.
 
+    Of a measure are its first claim and those with the same `Claim.measure`, as what is taken off may differ.
     One on no measure that is among them is open, of no seed, but where a workload may have no such jobs; one that takes
     off a measure that is not is open, too.
     """
     known = {str(measure): rows for measure, rows in cells.groupby("measure", sort=False)}
     found = []
-    for measure, rows in known.items():
-        claim = claim_of(exhibit.claims, measure)
+    firsts = {measure: claim for measure in known if (claim := claim_of(exhibit.claims, measure))}
+    same = ((at, each) for at, first in firsts.items() for each in exhibit.claims if each.measure == first.measure)
+    for measure, claim in ((at, each) for at, each in same if not each.point):
+        rows = known[measure]
         paper, unit = float(rows["paper"].iloc[0]), str(rows["unit"].iloc[0])
-        if claim is None:
-            continue
         aim = claim.value if math.isnan(paper) else paper
         if claim.sign == "=" and math.isnan(aim):
             continue

@@ -1,10 +1,9 @@
-"""Chronus against six others (section 5.4, Fig. 9), and why the numbers are as they are, one change at a time."""
+"""Chronus against six others (section 5.4, Fig. 9)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
@@ -13,8 +12,6 @@ from reproduction.chronus.lines import (
     CHARGED,
     CHRONUS,
     CODED,
-    EDF,
-    GENIE,
     HOUR,
     KNOWN,
     OTHERS,
@@ -28,8 +25,7 @@ from reproduction.chronus.lines import (
     said,
     sweep,
 )
-from reproduction.chronus.profiler import HEADROOM
-from reproduction.chronus.settings import TRACES, ChronusSize, WorkloadSetting, at, origin
+from reproduction.chronus.settings import ChronusSize, WorkloadSetting, at, origin
 from reproduction.figure import Entry, PaperFigure
 from reproduction.line import Line, rivalled
 
@@ -151,48 +147,3 @@ def figure_9cf(size: ChronusSize) -> PaperFigure:
         panels[letters[0]] = chart_of(misses, f"{trace}_MIX2: misses", density)
         panels[letters[1]] = chart_of(jct_h, f"{trace}_MIX2: best effort", density, "Mean JCT (h)")
     return PaperFigure("Fig. 9c-f", "Job density", tuple(rows), drawn(panels))
-
-
-def changes(size: ChronusSize) -> dict[str, Line]:
-    """Chronus with one thing changed."""
-    return {
-        "as it is": CHRONUS,
-        "run times known": KNOWN,
-        "profiling headroom 4": CHRONUS.but("profiling headroom 4", profile_headroom=HEADROOM),
-        "no submission control": CHRONUS.but("no submission control", submission_gpus=None),
-        "progress of the profile lost": CHRONUS.but("progress of the profile lost", profile_progress=False),
-        "leases of 5 min": CHRONUS.but("leases of 5 min", slo_lease_s=300),
-        "run times known, leases of 5 min": KNOWN.but("known, 5 min", slo_lease_s=300),
-        "overhead of 120 s reserved": CHRONUS.but("overhead of 120 s reserved", reserve_overhead=120),
-        "best effort by GPU time": CHRONUS.but("best effort by GPU time", be_order="remaining_gpu_time"),
-    }
-
-
-def reasons(size: ChronusSize) -> PaperFigure:
-    """Why: Chronus on MIX2 with one thing changed; where jobs are drawn their load too, for it and two others."""
-    lines = changes(size)
-    every: dict[Any, tuple[WorkloadSetting, Line]] = {
-        (name, trace): (at(size, trace), line) for trace in size.traces for name, line in lines.items()
-    }
-    trace = size.traces[0]
-    loads = {} if size.public else {factor: factor * TRACES[trace].load for factor in (0.5, 2.0)}
-    for factor, load in loads.items():
-        for line in (CHRONUS, KNOWN, EDF, GENIE):
-            every[(f"{line.name}, run times x {factor:g}", trace)] = (at(size, trace, load=load), line)
-    found = sweep(every, size.seeds)
-    rows = []
-    for (name, of), (setting, _) in every.items():
-        facts = {
-            measure: mean(found, (name, of), measure)
-            for measure in ("mean_profiling_delay_s", "unguaranteed", "broken_guarantees")
-        }
-        told = [
-            f"{label} {value:.4g}"
-            for label, value in zip(
-                ("mean profiling delay (s)", "unguaranteed jobs", "broken guarantees"), facts.values(), strict=True
-            )
-            if not math.isnan(value)
-        ]
-        why = f"{origin(setting)}{': ' if told else ''}{', '.join(told)}."
-        rows.append(row(found, (name, of), "weighted_miss_rate", f"{MISSES}, {of}_MIX2, {name}", why, "ours"))
-    return PaperFigure("5.4 reasons", "What the misses depend on", tuple(rows))

@@ -115,7 +115,7 @@ def test_a_verdict_follows_from_the_claims_seed_by_seed() -> None:
     above, below = Claim("a", ">", 1), Claim("a", ">", 0, "b")
     exhibit = Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()), (above, below))
     kept = cells({"a": [2.0, 4.0, 6.0], "b": [1.0, 3.0, 5.0]})
-    assert [each.outcome for each in findings(exhibit, kept)] == ["open"]  # a measure has one claim
+    assert [each.outcome for each in findings(exhibit, kept)] == ["open", "holds"]  # both: they name the same
     paired = Exhibit("x", "says", exhibit.compute, (below,))
     found = findings(paired, kept)
     assert (found[0].measure, found[0].ours, found[0].low, found[0].high) == ("a - b", 1.0, 1.0, 1.0)
