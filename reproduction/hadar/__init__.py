@@ -6,7 +6,7 @@ from reproduction.hadar.physical import figure_8, figure_9, figure_10, figure_11
 from reproduction.hadar.quality import table_4
 from reproduction.hadar.scalability import figure_5
 from reproduction.hadar.settings import SIZES, HadarSize, nodes_scale, trace_scale
-from reproduction.hadar.theorem2 import theorem2
+from reproduction.hadar.theorem2 import figure_1, theorem2
 from reproduction.hadar.trace import changed_rounds, figure_3, figure_4, readings, round_length
 from reproduction.information import SEVERAL, UNVARIED
 
@@ -18,6 +18,13 @@ SCALING = Claim(
 BEST_SLOT = (Claim("CRU, slots of*", ">", 1),)
 BELIEF = "the true ones by type; Tiresias and YARN-CS use none"
 EXHIBITS = (
+    Exhibit(
+        "fig1",
+        "Three jobs: utilisation 87 % against Gavel's 78 %, near 100 % in the first round, done one round sooner",
+        figure_1,
+        seeded=False,
+        scale=lambda size: "three jobs on six GPUs, as in the paper",
+    ),
     Exhibit(
         "fig3",
         "GPU utilisation: YARN-CS highest as it never preempts, Hadar close to it, above Gavel and Tiresias",

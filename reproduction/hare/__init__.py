@@ -58,7 +58,7 @@ EXHIBITS = (
         "fig7",
         "Switching costs about 9 times as much as training; with it the GPU is used for half at most (Fig. 8)",
         figure_7,
-        (Claim("switching / training, Default"), Claim("time in which the GPU computes, Default", "<", 50)),
+        (Claim("*switch* / training*, Default"), Claim("time in which the GPU computes, Default", "<", 50)),
         seeded=False,
         scale=lambda size: FEW,
     ),
@@ -66,10 +66,8 @@ EXHIBITS = (
     Exhibit(
         "tab3",
         "Time of a switch over that of a task, by model and way of switching",
-        table_3,
-        (Claim("*, PipeSwitch"), Claim("*, Default")),  # by its Hare column the built-in times were made
+        reason="A switch takes its milliseconds, a task its Hare column's: held against itself; the page has both.",
         seeded=False,
-        scale=lambda size: FEW,
     ),
     Exhibit(
         "fig12",
@@ -83,7 +81,14 @@ EXHIBITS = (
         "fig13",
         "Within 25 min Hare has done 90.5 % of the jobs, Sched_Allox 66.7 %, Sched_Homo 56.5 %",
         figure_13,
-        (Claim("jobs done when*"),),
+        (
+            Claim("jobs done within 25 min, Hare"),
+            *(
+                Claim(f"jobs done within 25 min, {name}", "<", 0, "jobs done within 25 min, Hare")
+                for name in ("Sched_Allox", "Sched_Homo")
+            ),
+            Claim("jobs done when*", word="within 25 min"),
+        ),
         scale=testbed_scale,
     ),
     Exhibit(
@@ -166,6 +171,6 @@ EXHIBITS = (
         scale=lambda size: SEARCHED,
     ),
 )
-CAUSES = (figure_5, figure_6, reasons)
+CAUSES = (figure_5, figure_6, table_3, reasons)
 
 __all__ = ["CAUSES", "EXHIBITS", "SIZES", "TITLE", "HareSize"]

@@ -28,8 +28,7 @@ class HareSize:
 
     seeds: of the workloads of a figure. part: GPUs and jobs of section 7.3 are multiplied by it. gpus, jobs: of
     Figs. 14 and 15 before that; gbps, batches: of Figs. 18 and 19. rounds: of a job at most; testbed_jobs: of section
-    7.2; own_column: whether a step of Table 3 takes what each of its columns says, or what the Hare column does;
-    stronger: others that are had in another way (`STRONGER`); sync: how many times as long as they are times
+    7.2; stronger: others that are had in another way (`STRONGER`); sync: how many times as long as they are times
     to synchronise are in section 7.3.
     """
 
@@ -42,7 +41,6 @@ class HareSize:
     batches: tuple[float, ...]
     rounds: int = ROUNDS
     testbed_jobs: int = TESTBED_JOBS
-    own_column: bool = False
     stronger: tuple[str, ...] = ()
     sync: float = 1.0
 

@@ -1,6 +1,6 @@
 """Hops's evaluation (sections 2 and 4.2 to 4.7)."""
 
-from reproduction.exhibits import Claim, Exhibit
+from reproduction.exhibits import PRINTED, Claim, Exhibit
 from reproduction.hops.information import information
 from reproduction.hops.physical import figure_6, figure_7, figure_9, figure_10, reasons, table_3
 from reproduction.hops.planning import LARGE, figure_14, figure_15
@@ -9,9 +9,13 @@ from reproduction.hops.simulated import figure_11, figure_12, figure_13, table_4
 from reproduction.hops.starving import starving
 from reproduction.information import LAYERS, SEVERAL, UNVARIED
 
-OVER_HOPS = (Claim("* / Hops"), Claim("fragments, Hops", "<", 1))
+OVER_HOPS = (
+    Claim("* / Hops"),
+    *(Claim(f"fragments, {name}", ">", 0, "fragments, Hops") for name in ("Sia", "Gavel")),
+)
 MUCH = 2.0
 """ours: "approximately 3 times" (4.7) of seconds of another machine, as at least twice."""
+FAIR = "jobs with rho above 1, Hops, FTF"
 LENGTHS = ("the jobs' lengths",)
 SOLVED = ("one core and HiGHS, servers taken together; the paper: Gurobi, server by server",)
 HARDWARE = "Measured on GPUs, which there are none of here."
@@ -55,9 +59,9 @@ EXHIBITS = (
     ),
     Exhibit(
         "fig9",
-        "All of Hops's jobs have a latency ratio up to 0.37",
+        "All of Hops's jobs have a latency ratio up to 0.37; its curves of JCT and LR lie before the others'",
         figure_9,
-        (Claim("largest latency ratio, Hops", "<=", 0.37),),
+        (Claim("jobs with a latency ratio up to 0.37, Hops", ">=", 100), Claim("mean *", ">", 1)),
         scale=physical_scale,
         shares="tab3",
     ),
@@ -69,9 +73,10 @@ EXHIBITS = (
     ),
     Exhibit(
         "tab4",
-        "512 GPUs: makespan 10.48 h against 12.36 and 15.42, largest latency ratio 3.22 against 78.5 and 70.4",
+        "512 GPUs: makespan 10.48 h against 12.36 and 15.42, largest latency ratio 3.22 against 78.5 and 70.4, "
+        "less than one fragment",
         table_4,
-        OVER_HOPS,
+        (*OVER_HOPS, Claim("fragments, Hops", "<", 1)),
         scale=simulated_scale,
         unvaried=LENGTHS,
     ),
@@ -85,8 +90,9 @@ EXHIBITS = (
     ),
     Exhibit(
         "fig12",
-        "Largest finish-time fairness 2.15 against 28.27 (Sia) and 32.01 (Gavel)",
+        "Largest finish-time fairness 2.15 against 28.27 (Sia) and 32.01 (Gavel), fewer jobs above 1",
         figure_12,
+        (*(Claim(f"jobs with rho above 1, {name}", ">", 0, FAIR) for name in ("Sia", "Gavel")), *PRINTED),
         scale=simulated_scale,
         unvaried=LENGTHS,
     ),
@@ -119,7 +125,6 @@ EXHIBITS = (
         figure_15,
         (
             Claim(f"plan, most jobs over {LARGE}", "<", 1.1, word="stable"),
-            Claim(f"jobs in the window, 2000 waiting over {LARGE}", "<", 1.1, word="stable"),
             Claim("plan, 512 GPUs, gap 1%", "<", 10),
             Claim("plan, 1024 GPUs, gap 5%", "<", 6.6, word="about 6 s"),
             Claim("plan, 1504 GPUs, gap 5%", "<", 18.7, word="around 17 s"),

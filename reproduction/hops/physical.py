@@ -155,10 +155,12 @@ def figure_9(size: HopsSize) -> PaperFigure:
             "All of Hops's jobs are, in the paper; of the others it shows the curve without numbers.", "4.2")
         for name, values in ratio.items()
     ]  # fmt: skip
-    why = "The paper keeps that of each job below 37 %."
-    rows.append(
-        Entry(f"largest latency ratio, {HOPS}", "1", PAPER[HOPS]["max LR"], float(ratio[HOPS].max()), why, "4.2")
-    )
+    rows += [
+        Entry(f"mean {words}, {name} / {HOPS}", "1", None, float(of[name].mean() / of[HOPS].mean()),
+            "The paper: Hops's curve is better, without a number; a mean is the area before a curve.", "Fig. 9")
+        for words, of in (("JCT", jct), ("latency ratio", ratio))
+        for name in (SIA, GAVEL)
+    ]  # fmt: skip
     panels = {
         "a": share_panel(jct, "Job completion times", "Completion time (h)"),
         "b": share_panel(ratio, "Latency ratios", "Latency ratio"),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from reproduction.figure import Entry, PaperFigure, Plot
-from reproduction.hops.settings import RATE, HopsSize, from_median, resized, simulated, with_sizes
+from reproduction.hops.settings import RATE, HopsSize, resized, simulated
 from workbench.analysis.charts.curves import curve
 from workbench.papers.hops.algorithms.round_plan import make_plan
 from workbench.papers.hops.instance import HopsInstance
@@ -80,10 +80,6 @@ def figure_14(size: HopsSize) -> PaperFigure:
 def figure_15(size: HopsSize) -> PaperFigure:
     """Plans by the number of jobs that wait, which the window bounds, and by the size of the cluster."""
     whole = preset(f"hops_512_{RATE}")
-    whole = with_sizes(whole, from_median) if size.median_up else whole
-    whole = (
-        whole.replace(jobs=[job.model_copy(update={"arrival_s": 0.0}) for job in whole.jobs]) if size.at_once else whole
-    )
     base = whole.replace(cluster=resized(whole, 1 / size.plan_shrink))
     waiting = {count: _all_waiting(base, count, GAP, size.limit_s) for count in size.waiting}
     first, last = (waiting[count] for count in (min(waiting), max(waiting)))

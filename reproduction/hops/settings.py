@@ -32,9 +32,8 @@ class HopsSize:
     limit_s: wall time after which a plan of Figs. 14 and 15 counts as it is.
     hops_belief, sia_belief: estimators by name that tell these two speeds, None: what their papers say; split: Sia's
     gangs may stand on several nodes; hosts_alike: of Table 3's cluster, no host is slower than another of its type;
-    median_up: a job's sizes are those from the median up; at_once: the jobs of
-    Fig. 15 all come at the start; rivals: lines in place of those of their names, where a baseline can be had in
-    several ways.
+    median_up: a job's sizes are those from the median up; rivals: lines in place of those of their names, where a
+    baseline can be had in several ways.
     """
 
     name: str
@@ -56,7 +55,6 @@ class HopsSize:
     split: bool = False
     hosts_alike: bool = False
     median_up: bool = False
-    at_once: bool = False
     rivals: tuple[Line, ...] = ()
 
 

@@ -178,7 +178,7 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
         row = [{"measure": "m", "low": 0.5, "high": 1.5} | claim]
         return causes.said(name, found.assign(declared=causes.declared(name)), row)
 
-    assert said("hare.fig12", plain) == "" and said("hops.fig15", plain) == causes.ITSELF
+    assert said("hare.fig12", plain) == "" and said("hops.fig6", plain) == causes.ITSELF
     assert said("hare.fig12", found) == causes.PROBES
     assert said("hare.fig12", found[found["cause"] != "data: a"]) == f"{causes.NO_STEP}. {causes.PROBES}"
     beside = "In 1 of 1 measure it begins outside of the row's own interval and is not of that number: m"
@@ -189,7 +189,7 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     assert said("hare.fig12", chance.assign(high=1.0)) == told and said("hare.fig12", chance.assign(high=-0.5)) == ""
     assert said("hare.fig12", plain.assign(low=math.nan)) == causes.NO_INTERVAL
     unknown = f"{causes.ITSELF}. {causes.UNKNOWN}"
-    assert said("hops.fig15", plain.assign(from_ours=math.nan)) == unknown
+    assert said("hops.fig6", plain.assign(from_ours=math.nan)) == unknown
     assert causes.said("hare.fig12", plain.assign(declared=causes.declared("hare.fig13"))) == causes.OTHER
     ends = [("ours", 2.0), ("data: a", 0.0), ("with all", 1.5), ("paper", 3.0), ("unexplained", 1.25)]
     away = pd.DataFrame([("m", cause, end, end, end, end) for cause, end in ends], columns=list(causes.COLUMNS)).assign(

@@ -125,7 +125,7 @@ def test_time_and_window_are_held_against_the_paper_from_a_thousand_jobs_on(figu
     assert (before, last) == (planning.LARGE, 2000)
     kept = figures["Fig. 15"].table[["measure", "unit", "paper", "ours"]].assign(size="tiny", seed=0)
     told = {each.measure: each.seeds for each in findings(exhibits()["hops.fig15"], kept) if " over " in each.measure}
-    assert told == {"plan, most jobs over 1000": 0, "jobs in the window, 2000 waiting over 1000": 0}  # not of 100
+    assert told == {"plan, most jobs over 1000": 0}  # not of 100
 
 
 def test_all_three_have_the_same_jobs_rounds_and_restart_charge() -> None:
@@ -221,18 +221,19 @@ def test_a_curve_of_jobs_ends_at_all_of_them(figures: dict[str, PaperFigure]) ->
         line = frame[frame["line"] == name]
         assert line["x"].is_monotonic_increasing and line["y"].iloc[0] == 0 and line["y"].iloc[-1] == 1
         assert line["x"].iloc[-1] == pytest.approx(summary(run)["max_latency_ratio"])
-    table = figures["Fig. 9"].table
-    (longest,) = table[table["measure"] == "largest latency ratio, Hops"]["ours"]
-    assert longest == pytest.approx(summary(physical.runs(TINY)["Hops"])["max_latency_ratio"])
+    means = {name: summary(run)["mean_jct_s"] for name, run in physical.runs(TINY).items()}
+    assert figures["Fig. 9"].ours("mean JCT, Sia / Hops") == pytest.approx(means["Sia"] / means["Hops"])
 
 
-def test_all_jobs_are_within_a_ratio_where_the_largest_is(figures: dict[str, PaperFigure]) -> None:
-    """Not where nine of ten are."""
+def test_all_jobs_are_within_a_ratio_where_none_of_any_seed_is_above(figures: dict[str, PaperFigure]) -> None:
+    """Not where the largest of most seeds is."""
     table = figures["Fig. 9"].table[["measure", "unit", "paper"]].assign(size="full")
     kept = pd.concat([table.assign(seed=seed) for seed in range(3)])
-    for over, outcome in ((0.36, "holds"), (0.5, "fails")):
-        ours = kept["measure"].map({"largest latency ratio, Hops": over}).fillna(90.0)
-        assert [each.outcome for each in findings(exhibits()["hops.fig9"], kept.assign(ours=ours))] == [outcome]
+    hops_own = kept["measure"] == "jobs with a latency ratio up to 0.37, Hops"
+    for last, outcome in ((100.0, "holds"), (96.0, "open")):
+        ours = (100.0 + 0 * kept["seed"]).mask(hops_own & (kept["seed"] == 2), last)
+        found = findings(exhibits()["hops.fig9"], kept.assign(ours=ours))
+        assert [each.outcome for each in found] == [outcome, *4 * ["holds"]]
 
 
 def test_the_curve_of_throughput_adds_up_to_the_work_done(figures: dict[str, PaperFigure]) -> None:
