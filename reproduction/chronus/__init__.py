@@ -27,12 +27,11 @@ LITTLE = 0.05
 BEST = (
     *(Claim(f"wDMR, *, {each.name}", ">", 0, f"wDMR, *, {KNOWN.name}") for each in OTHERS),
     *(Claim(f"JCT of best effort, *{each.name} / Chronus", ">", 1, absent=True) for each in OTHERS),
-    Claim("JCT of best effort, * [E3G][DSE]* / Chronus", value=19.9, point="EDF, 3Sigma or GENIE / Chronus, most"),
 )
 """Of Fig. 9, one of the six at a time, as who is best of them in one seed is so by chance too. Run times are known, as
-in the authors' end-to-end runs; with profiles charged the JCTs, and wDMR in first_days. §1: 19.9 times over the other
-deadline-aware ones."""
+in the authors' end-to-end runs; with profiles charged the JCTs, and wDMR in first_days."""
 AWARE = (
+    Claim("JCT of best effort, * [E3G][DSE]* / Chronus", value=19.9, point="EDF, 3Sigma or GENIE / Chronus, most"),
     *(
         Claim(f"wDMR, *_SLO, {x}", ">", 0, f"wDMR, *_SLO, {below}")
         for x in ("EDF", "3Sigma")
@@ -49,10 +48,10 @@ AWARE = (
         0,
         {f"wDMR, *, {each.name}": 1 if each.name in ("EDF", "3Sigma", "GENIE") else -1 for each in OTHERS[1:]},
     ),
-    Claim("wDMR, the most of the six / Chronus", value=14.7),
 )
-"""Of Fig. 9a (§5.4): the deadline-aware three by themselves, and together below the other three. 14.7 times (abstract)
-fewer misses are not measured: who misses nothing, as Chronus in most seeds, has no such ratio."""
+"""Of Fig. 9a (§5.4): the deadline-aware three by themselves, and together below the other three; §1: best effort 19.9
+times as soon as with them. 14.7 times (abstract) fewer misses are not measured: who misses nothing, as Chronus in most
+seeds, has no such ratio."""
 
 
 def _beside_days(size: ChronusSize) -> str:
@@ -235,7 +234,8 @@ EXHIBITS = (
     ),
     Exhibit(
         "fig9ab",
-        "Chronus has the lowest wDMR and the shortest best effort on all workloads",
+        "Chronus has the lowest wDMR (up to 14.7 times: no ratio here, as in most seeds it misses nothing) and the "
+        "shortest best effort on all workloads, up to 19.9 times",
         figure_9ab,
         (*AWARE, *BEST),
         scale=_beside_days,

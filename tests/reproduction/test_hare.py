@@ -82,7 +82,7 @@ def test_nobody_is_below_the_lower_bound() -> None:
 def test_words_and_lines_give_students_interval_however_many_seeds() -> None:
     """4.303 and 2.086 are the printed quantiles of 2 and 20 degrees of freedom."""
     assert schemes.said([1.0, 2.0, 3.0], ratio=False) == "3 seeds, 95 %: -0.48 to 4.48."
-    assert schemes.said([1.0, 2.0, 3.0]) == "3 seeds, 95 %: 0.58 to 6.93."  # 2 / e^1.242 to 2 e^1.242
+    assert schemes.said([1.0, 2.0, 3.0]) == "3 seeds, 95 %: 0.46 to 7.22."  # 1.817 / e^1.380 to 1.817 e^1.380
     found = pd.DataFrame({"x": 1.0, schemes.HARE: [float(i) for i in range(21)]})
     low, high = schemes.lines(found, [schemes.HARE])[["low", "high"]].iloc[0]
     assert approx((high - low) / 2, rel=1e-3) == 2.086 * math.sqrt(38.5 / 21)

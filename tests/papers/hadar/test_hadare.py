@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 import workbench
+from reproduction.causes import GAPS
 from reproduction.hadar import physical
 from reproduction.hadar.settings import SIZES
 from workbench.analysis.contract_rules.schedulers import Watched
@@ -437,13 +438,12 @@ def test_the_default_payoff_is_hadars_utility_less_the_price():
     assert workbench.simulate(mix, "hadare") == workbench.simulate(mix, "hadare", payoff="utility")
 
 
-def test_no_row_mixes_the_mechanisms_and_ours_stand_beside_no_number_of_the_paper():
+def test_no_row_mixes_the_mechanisms_and_ours_stands_in_gaps_alone():
     used = {line.name: line.knobs.get("payoff") for line in physical.LINES if line.scheduler == "hadare"}
-    assert used == {"HadarE": "utility", "HadarE, balanced (ours)": "balanced"}
-    for figure in (physical.figure_8, physical.figure_9, physical.figure_10):
-        rows = figure(SIZES["tiny"]).table.set_index("measure")
-        ours = rows[rows.index.str.contains("(ours)", regex=False)]
-        assert len(ours) == 2 and ours["paper"].isna().all()
+    assert used == {"HadarE": "utility"}
+    for name in ("fig8", "fig9", "fig10"):
+        ours = {cause: of for cause, of in GAPS[f"hadar.{name}"].fields.items() if "(ours)" in cause}
+        assert list(ours.values()) == [{"payoff": "balanced"}] and all(cause.startswith("probe") for cause in ours)
 
 
 def test_what_was_calibrated_is_not_reproduced():
