@@ -95,23 +95,26 @@ def ranked(name: str, results: KeptResults) -> list[str]:
     one, but where these stand `beside`."""
     least = FEWEST if exhibits()[name].seeded else 1
     kept = [size for size in reversed(list(sizes_of(name))) if size != SMALLEST and results.seeds(name, size)]
-    seeds = {size: len(results.seeds(name, size)) for size in kept}
-    few = {size: (seeds[size] < ENOUGH and bool(wanted(name, size, results)), seeds[size] < least) for size in kept}
-    beside = exhibits()[name].beside
-    return sorted(kept, key=lambda size: (beside and size.startswith(AUTHORS), *few[size]))
+    few = {size: (not _finished(name, size, results), len(results.seeds(name, size)) < least) for size in kept}
+    return sorted(kept, key=lambda size: (_beside(name, size), *few[size]))
+
+
+def _finished(name: str, size: str, results: KeptResults) -> bool:
+    return len(results.seeds(name, size)) >= ENOUGH or not wanted(name, size, results)
+
+
+def _beside(name: str, size: str) -> bool:
+    return exhibits()[name].beside and size.startswith(AUTHORS)
 
 
 def decides_none(name: str, size: str, results: KeptResults) -> bool:
-    """Whether nothing that is computed at a size would change an exhibit's verdict, or another that is finished has it
-    and this one, which takes hours, has nothing."""
-    first, *_ = (*ranked(name, results), SMALLEST)
-    sizes, exhibit = list(sizes_of(name)), exhibits()[name]
-    if size in (*QUICK, first) or first == SMALLEST or not exhibit.has(size) or size not in sizes:
+    """Whether nothing that is computed at a size would change an exhibit's verdict, or another that is finished has it,
+    that stands no more `beside`, and this one, which takes hours, has nothing."""
+    sizes, first = list(sizes_of(name)), next(iter(ranked(name, results)), size)
+    if size in (*QUICK, first) or size not in sizes or not exhibits()[name].has(size):
         return False
-    if len(results.seeds(name, first)) < ENOUGH and wanted(name, first, results):
-        return False
-    below = sizes.index(size) < sizes.index(first) or (exhibit.beside and size.startswith(AUTHORS))
-    return below or not results.seeds(name, size)
+    one, other = ((_beside(name, each), -sizes.index(each)) for each in (first, size))
+    return _finished(name, first, results) and (one < other or (one[0] == other[0] and not results.seeds(name, size)))
 
 
 def kept_cells(name: str, results: KeptResults) -> list[Cell]:

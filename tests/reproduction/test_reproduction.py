@@ -384,9 +384,12 @@ def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_compute
     row, *_ = table.rows(kept, name)
     assert row["size"] == "authors_thrice" and runner.decides_none(name, "authors", kept)
     every, name = KeptResults().read("chronus.fig7b").query("size == 'full'"), "chronus.fig7b"
-    for size, of in (("full", every), ("authors", every[every["seed"] < runner.FEWEST])):
-        kept.add(name, of.assign(size=size))
+    for size in ("full", "authors"):
+        kept.add(name, every.assign(size=size))
     assert runner.ranked(name, kept)[0] == "full" and runner.decides_none(name, "authors", kept)  # stands beside
+    alone = KeptResults(tmp_path / "alone")
+    alone.add(name, every.assign(size="authors"))
+    assert [runner.decides_none(name, size, alone) for size in ("full", "authors_twice")] == [False, True]
 
 
 def test_an_exhibit_that_is_not_checked_is_said_not_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
