@@ -202,17 +202,16 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
         if spans := exhibit.spans_at(str(rows["size"].iloc[0])):
             made = made.groupby(made.index % spans).mean()
         ours = made.dropna().tolist()
-        mean, half = mean_interval(ours) if ours else (math.nan, math.nan)
-        ends = (mean - half, mean + half)
-        timed = exhibit.is_timed(measure)
-        if (not exhibit.seeded and (not timed or len(ours) == 1)) or len(set(ours)) == 1 < len(ours):
-            ends = (mean, mean)
-        elif ratio and " / " in measure and not claim.less:
-            mean, low, high = ratio_interval(ours) if ours else (mean, *ends)
-            ends = (low, high)
-        outcome = "open" if unknown and not claim.absent else judged(claim, aim, unit, mean, *ends, ratio)
+        if len(set(ours)) == 1 and (len(ours) > 1 or not exhibit.seeded):
+            mean = low = high = ours[0]
+        elif ours and ratio and " / " in measure and not claim.less:
+            mean, low, high = ratio_interval(ours)
+        else:
+            mean, half = mean_interval(ours) if ours else (math.nan, math.nan)
+            low, high = mean - half, mean + half
+        outcome = "open" if unknown and not claim.absent else judged(claim, aim, unit, mean, low, high, ratio)
         said = claim.text(aim) + claim.ours
-        found.append(Finding(claim.told(measure), unit, said, paper, mean, *ends, len(ours), outcome))
+        found.append(Finding(claim.told(measure), unit, said, paper, mean, low, high, len(ours), outcome))
     unmeasured = (math.nan,) * 4
     for claim in exhibit.claims if known else ():
         counted = _points(claim, known) if claim.point else []
