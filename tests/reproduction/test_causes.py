@@ -203,6 +203,27 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     assert said("hops.tab3", nearer.assign(seeds=3, known=3), low=None) == MET.format(1)
 
 
+def test_the_page_on_papers_says_which_gaps_are_kept() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "papers.md").read_text(encoding="utf-8")
+    told: set[str] = set()
+    for line in re.findall(r"^\| .+; [A-Z].+ \|$", page.partition("## What they are compared")[2], re.M):
+        paper = line.partition("; ")[2].partition(",")[0].lower()
+        for part in re.split("[;|]", line):
+            words, said, places = (*re.split("(gaps? of |not kept: )", part, maxsplit=1), "", "")[:3]
+            assert not re.search("gap|kept", words), part
+            kind, names = "", set[str]()
+            for place in places.split(", ") if said else ():
+                kind = {"T": "tab", "F": "fig"}.get(place[0], kind)
+                first, *last = re.findall(r"\d+[a-f]?(?:-[a-f])?", place)
+                numbers = range(int(first), int(last[0]) + 1) if last else [first.replace("-", "")]
+                names |= {f"{paper}.{kind}{number}" for number in numbers}
+            assert names <= set(causes.GAPS), part
+            assert {KeptResults().gap(name) is not None for name in names} <= {said.startswith("gap")}, (part, names)
+            told |= names
+    varied = {name for name, of in causes.GAPS.items() if any("baseline: " in cause for cause in of.fields)}
+    assert varied <= told, varied - told
+
+
 def test_the_baseline_of_the_cost_policies_has_no_second_form_where_jobs_find_the_types_they_want() -> None:
     """The reason that `NO_BASELINE` gives; where they do not, it has."""
     tiny = replace(sizes_of("gavel.cost")["tiny"], cost_jobs=14)  # on 12 GPUs
