@@ -25,7 +25,7 @@ from reproduction.exhibits import NEAR, OPERATORS, Claim, claim_of
 from reproduction.information import ESTIMATORS, LAYERED
 from reproduction.line import Line
 from reproduction.registry import exhibits, sizes_of
-from reproduction.runner import at_seed
+from reproduction.runner import ROUNDED, at_seed
 from workbench.analysis.metrics.confidence import mean_interval
 from workbench.base.arrays import BoolArray, FloatArray
 from workbench.base.errors import InputError, counted, one_of
@@ -346,8 +346,6 @@ ELSEWHERE = (
     "of H: chronus.first_days has days of P"
 )
 SUMS = ("ours", "interaction", "with all")
-KEPT = 1e-5
-"""Of a kept number the share that its digits may differ by."""
 NO_STEP = "No step to how the paper has it is left that can be had: all of the difference is unexplained"
 PROBES = "A probe is no step to how the paper has it: taken in alone, in no sum, it tells how much moves a measure"
 NO_INTERVAL = "Its intervals over seeds are not computed: what is chance is not known"
@@ -394,7 +392,7 @@ def _beside(found: pd.DataFrame, claims: Sequence[Mapping[str, Any]]) -> str:
     ours = found[found["cause"] == "ours"].set_index("measure")["from_ours"]
     ends = {each["measure"]: (each["low"], each["high"]) for each in claims if None not in (each["low"], each["high"])}
     both = {measure: (ours[measure], *ends[measure]) for measure in ours.dropna().index if measure in ends}
-    out = [name for name, (at, low, high) in both.items() if not np.isclose(np.clip(at, low, high), at, KEPT, 0.0)]
+    out = [name for name, (at, low, high) in both.items() if not np.isclose(np.clip(at, low, high), at, ROUNDED, 0.0)]
     many = f"In {len(out)} of {counted(len(both), 'measure')} it begins outside of the row's own interval"
     return f"{many} and is not of that number: {', '.join(out)}" if out else ""
 
