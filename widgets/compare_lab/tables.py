@@ -285,8 +285,8 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
         chances = "draws of such jobs" if outcomes.setting.bootstrap else "these jobs' chances"
         said.append(
             f"Below a mean: \N{PLUS-MINUS SIGN} standard deviation over the seeds; its ratio to {titled(first)}, "
-            f"the mean of the seeds' ratios (not the ratio of the means), the difference where a seed there "
-            f"has 0, with its interval over {chances}, "
+            f"the geometric mean of the seeds' (not the ratio of the means; the plain mean if one is 0), the "
+            f"difference where a seed there has 0, with its interval over {chances}, "
             f"so wide that with {100 * LEVEL:g} % all of a row hold (Bonferroni); {UNSURE} {MAY_BE_CHANCE}."
         )
     if switching := _switching(found, titled):

@@ -416,7 +416,7 @@ def _compared(found: Comparison, to: str, wall_s: float, out: str | None, spread
         head += ", all alike: these runs leave nothing to chance (--bootstrap: each seed with other jobs)"
     if over and not spread and len(found.labels) > 1:
         head += (
-            f"; behind it the ratio to {to} seed by seed, where seeds differ with its 95 % interval, "
+            f"; behind it the geometric mean ratio to {to} seed by seed, where seeds differ with its 95 % interval, "
             "for all of a row together (* differs: 1 is not in it), where a seed there has 0 the difference "
             "(* 0 is not in it), and the mean rank, 1 the best"
         )

@@ -313,7 +313,7 @@ def test_several_seeds_give_means_and_paired_ratios(waiter: Waiter) -> None:
         "best in its row, none where that may be chance (≈)" in page
         and "may be chance'>≈<" in page
         and f"× ratio to {FIFO}" in page
-        and "not the ratio of the means" in page
+        and "the geometric mean of the seeds&#x27; (not the ratio of the means; the plain mean if one is 0)" in page
     )
     deviation_s = lab.comparison.spread()["mean_jct_s"]["srtf"]
     assert f"&plusmn;&nbsp;{amount(deviation_s, 's')}" in lab._results._measures.value
