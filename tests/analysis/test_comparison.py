@@ -13,7 +13,7 @@ import workbench
 from widgets.compare_lab.tables import _clearly_best, _pairs, _scale
 from workbench.analysis import bootstrap
 from workbench.analysis.bootstrap import other_jobs
-from workbench.analysis.comparison import PAIRED, Comparison, ComparisonCase, best_of, list_cases
+from workbench.analysis.comparison import PAIRED, Comparison, ComparisonCase, best_of, list_cases, mean_ratios
 from workbench.analysis.metrics import MAIN
 from workbench.analysis.metrics.cards import pair_as_read, words_of_pairs
 from workbench.analysis.metrics.confidence import chance, holm
@@ -207,6 +207,7 @@ def test_ratios_pair_the_seeds(drawn):
     assert first["mean_jct_s"][:3].tolist() == [1, 1, 1]
 
 
+@pytest.mark.filterwarnings("error")
 def test_none_is_marked_where_mean_and_ratios_say_the_opposite() -> None:
     """Of 20 seeds one favours "a" by so much that its mean is lower, and in the others it is 10 % slower."""
     seconds = {"a": [1100.0] * 19 + [10000.0], "b": [1000.0] * 19 + [13000.0]}
@@ -217,6 +218,9 @@ def test_none_is_marked_where_mean_and_ratios_say_the_opposite() -> None:
     pair = found.paired_as_read("b").iloc[0]
     assert means["mean_jct_s"].idxmin() == "a" and pair.ratio_low > 1 and not pair.unsure
     assert not _clearly_best(found, means, [_scale("mean_jct_s")]).any(axis=None)
+    assert mean_ratios(found, "b")["a"] == pytest.approx({"seeds": 20, "mean_jct_s": pair.ratio}), "one ratio for both"
+    apart = replace(found, cases=(cases[0], cases[-1]), measures=found.measures.iloc[[0, -1]])
+    assert mean_ratios(apart, "b")["a"] == pytest.approx({"seeds": 0, "mean_jct_s": np.nan}, nan_ok=True)
     assert pair_as_read({**pair, "seeds": 1}) == ()
     assert pair_as_read({**pair, "ratio": 2.0, "ratio_low": 1.999, "ratio_high": 2.001}) == ("2.00",), "all read alike"
     rows = found.measures[found.measures["scheduler"] == "a"].assign(scheduler="c")

@@ -25,11 +25,11 @@ def t_quantile(level: float, freedom: int) -> float:
 def mean_interval(values: Iterable[float], level: float = LEVEL) -> tuple[float, float]:
     """The mean m, and how far from it the confidence interval reaches: t_(n-1, (1+level)/2) s / sqrt(n).
 
-    It holds for independent values that are about normal. One value has no interval: NaN.
+    It holds for independent values that are about normal. NaN: the interval of one value, both of none.
     """
     numbers = np.array(list(values), dtype=float)
     if len(numbers) < 2:
-        return float(numbers.mean()), math.nan
+        return float(numbers.sum()) if len(numbers) else math.nan, math.nan
     half = t_quantile(level, len(numbers) - 1) * float(numbers.std(ddof=1)) / math.sqrt(len(numbers))
     return float(numbers.mean()), half
 
