@@ -15,7 +15,7 @@ from workbench.analysis.calibration.waits import eligible_in
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces import ConversionSummary, convert
+from workbench.scenario.traces import ConversionSummary, convert, parse_cluster
 
 
 def read(folder: Path, text: str, *, nodes: str | None = NODES, **options: Any) -> tuple[Scenario, ConversionSummary]:
@@ -468,8 +468,8 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
     assert [job.name for job in scenario.jobs] == ["job-1"]
     for told in (
         "33 jobs never started in the log",
-        "2 jobs never started, held or never eligible",
-        "1 job never started whose number of GPUs cannot be read: in no queue",
+        "2 lines of jobs that never started, held or never eligible",
+        "1 line of jobs that never started whose number of GPUs cannot be read: in no queue",
         *(f"1 job never started, of partitions without {what} in the files: in no queue" for what in ("nodes", "GPUs")),
         "149979 tasks of arrays that never started beyond the first 20 of each",
         "1 array never started whose list of tasks sacct cut (`...`)",
@@ -479,6 +479,12 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
         assert [note for note in report.notes if note.startswith(told)], report.notes
     assert not [each for each in report.dropped if "step" in each.reason]
     assert workbench.simulate(scenario, "slurm").jobs["job"].tolist() == ["job-1"]
+    rest = (row(Ran(name, 300, 0, 0, tres, state="PENDING")) for name, tres in (("2", "gres/gpu=8"), ("3", "")))
+    lines = (dump(Ran("1", 50, 60, 600)) + "\n".join(rest)).replace(f"{when(0)}|{when(0)}", "Unknown|Unknown")
+    scenario, report = read(tmp_path, lines, nodes=None, cluster=parse_cluster("a100=1x8,v100=1x4"))
+    assert [each.attributes["types"] for each in scenario.entities] == ["a100,v100"], "asked for no type: any"
+    assert "1 job never started, asked for no GPUs: in no queue" in report.notes
+    assert len(workbench.simulate(scenario, "slurm").jobs) == 1
 
 
 def test_tasks_that_a_throttle_held_were_in_the_queue_before_they_were_eligible(tmp_path: Path) -> None:

@@ -156,8 +156,10 @@ def convert(
         read, queued, cluster = _on_nodes(log, site, ran, waited, source, whole=not cut.sample)
     else:
         log.drops.add_all("0 GPUs", (row.line for row in ran if not row.gpus))
-        read, queued = ([row for row in rows if row.gpus] for rows in (ran, waited))
-        log.odd["without GPUs", 0] = len(waited) - len(queued)
+        read, typed = ([row for row in rows if row.gpus] for rows in (ran, waited))
+        log.odd["for no GPUs", 0] = len(waited) - len(typed)
+        kinds = tuple(dict.fromkeys(str(group.get("accelerator")) for group in cluster.get("nodes", ())))
+        queued = [replace(row, ran_on=row.ran_on or kinds) for row in typed]
     first = min((row.times["submit_s"] for row in read), default=0.0)
     inside = (row for row in queued if cut.to_s is None or row.arrival_s - first < cut.to_s)
     beside = [*{row.name: row for row in inside}.values()]  # each once, also of a log that has it twice
