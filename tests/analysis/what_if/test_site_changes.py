@@ -214,6 +214,14 @@ def test_what_changes_nothing_and_what_a_user_has_in_several_accounts_is_told() 
     alone = {"SchedulerParameters": "sched_interval=-1"}
     for name in ("default_queue_depth", "partition_job_depth", "batch_sched_delay"):
         assert told(f"set config {name}=5", **alone) == ["that changes nothing: the main scheduler does not run."]
+    each = {
+        "bf_interval=-1": [60],
+        "sched_interval=-1": [10],
+        "sched_interval=0": [10, 1],
+        "SchedulerType=sched/builtin": [60],
+        "bf_interval=9": [9, 60],
+    }
+    assert {name: read_site(after(f"set config {name}")).looks_s for name in each} == each
     nobody = r"neither backfill .* nor the main scheduler .* expected one of them to run"
     with pytest.raises(InputError, match=nobody):
         read_site(after("set config bf_interval=-1 and set config sched_interval=-1"))

@@ -29,6 +29,7 @@ from workbench.analysis.what_if.report import what_if_report
 from workbench.analysis.what_if.tables import wait_table
 from workbench.analysis.what_if.words import waited
 from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.slurm.limits import beyond
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.cli import main
 from workbench.scenario.scenario import Scenario
@@ -152,6 +153,11 @@ def test_what_goes_is_counted_an_outage_beyond_the_log_told_and_a_limit_that_is_
     for texts, holds in (("0:01:20", False), ("0:00:40", True), ("0:00:40 and set partition p MaxTime=0:00:45", True)):
         asks = read_site(after(f"set partition p MaxTime={texts}", site(entities=of_partition))).asks
         assert {ask.beyond for ask in asks.values() if ask.partition == "p"} == {"MaxTime" if holds else ""}, texts
+    for most, code in ((2, "PartitionNodeLimit"), (0, "")):
+        of_partition[0]["attributes"] = {"kind": "partition", "name": "p", "MaxNodes": most}
+        found = read_site(after("set partition p MaxNodes=0", site(entities=of_partition)))
+        asks = [ask for ask in found.asks.values() if ask.partition == "p"]
+        assert {ask.beyond and beyond(ask, found.partitions["p"]).code for ask in asks} == {code}, most
 
 
 def test_another_policy_for_one_partition() -> None:

@@ -417,9 +417,7 @@ def calibrate(
     told = rules_of(scenario, site, [*origins_s, math.inf]) if scheduler == "slurm" else told
     rules, (rule, right) = [each for each, _ in told[:-1]], told[-1]
     interval_s = site.settings["bf_interval"]
-    run = {"bf_interval": site.backfills, "sched_interval": site.schedules}
-    looks_s = [max(site.settings[name], 1.0) for name, is_on in run.items() if is_on]
-    pace_s, slowest_s = min(looks_s), max(looks_s)
+    pace_s, slowest_s = min(site.looks_s), max(site.looks_s)
     count = usual_phases(len(scenario.jobs)) if phases is None else phases
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 100:
         raise InputError("phases", phases, "a whole number from 1 to 100")

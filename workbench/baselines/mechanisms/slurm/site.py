@@ -166,6 +166,12 @@ class SlurmSite:
             given = Words(f"{off} (sched_interval=-1)")
             raise InputError("config: SchedulerParameters", given, "one of them to run: else no job starts")
 
+    @property
+    def looks_s(self) -> list[float]:
+        """How often, in seconds, each of the two schedulers looks, of those that run."""
+        run = {"bf_interval": self.backfills, "sched_interval": self.schedules}
+        return [max(self.settings[name], 1.0) for name, is_on in run.items() if is_on]
+
     def machines_of(self, partition: str) -> Machines:
         """Those of a partition: none of one that is declared and has no nodes; all, where nothing says which."""
         if partition in self.inside:
