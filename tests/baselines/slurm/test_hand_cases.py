@@ -87,6 +87,8 @@ def test_a_job_that_never_started_holds_others_back_until_it_is_cancelled() -> N
     assert may["over"] <= 5, "PartitionTimeLimit of its QOS"
     few = {"kind": "partition", "name": "p", "MaxNodes": 1}
     wide = beside("job-9", 8, end_s=200.0, nodes=2)
+    either = site_of(entities=(few, few | {"name": "q", "MaxNodes": 2}, wide | {"partition": "p,q"}))
+    assert [ask.beyond for ask in read_site(either).asks.values()] == [""], "the largest of several partitions"
     for nodes, (first_s, last_s) in ((few, (0, 5)), (few | {"MaxNodes": "UNLIMITED"}, (200, 210))):
         assert first_s <= starts(site_of(*jobs, entities=(nodes, wide), count=2, gpus=4))["long"] <= last_s, nodes
     for more, reasons in (({}, ["its 2 nodes are beyond 1, partition p's MaxNodes"]), ({"qos": "free"}, [])):
