@@ -147,12 +147,14 @@ SIZES = {
         ),
     )
 }
-for name, clusters in (
-    ("days", (("H", 12, 90, 1.0), ("P", 10, 120, 1.0))),
-    ("quarter", (("H", 24, 180, 1.0), ("P", 30, 360, 1.0))),
-):  # jobs as long as the paper's; at last on a quarter of its nodes
-    few: dict[str, Any] = {"densities": (80, 160), "noise": (0.0, 0.4), "lease_min": (5, 20, 60, 120)}
-    SIZES[name] = replace(SIZES["full"], name=name, clusters=clusters, **few)
+SIZES["days"] = replace(
+    SIZES["full"],
+    name="days",
+    clusters=(("H", 12, 90, 1.0), ("P", 10, 120, 1.0)),  # jobs as long as the paper's
+    densities=(80, 160),
+    noise=(0.0, 0.4),
+    lease_min=(5, 20, 60, 120),
+)
 for name, nodes in (("authors_half", 5), ("authors", 10), ("authors_twice", 20)):
     of_file = (("P", nodes, 12 * nodes, 2.0),)
     SIZES[name] = replace(SIZES["full"], name=name, clusters=of_file, public=True, days_nodes=nodes)

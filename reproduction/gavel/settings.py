@@ -3,11 +3,10 @@
 Full is the paper's setting with the cluster and the arrival rates at a third, so that an hour on two cores is enough
 (of Fig. 19, which has pairs at every batch, nobody measured it); rates are stated for the paper's 108 GPUs. Small is
 its setting on a ninth of the GPUs with 30 measured jobs, a minute for a seed of a figure; authors is the same with the
-authors' measured speeds, as are authors_ninth, authors_thrice and authors_whole on 12, 36 and the paper's 108. These
-have the curves over loads: even steps from half of what a line sustains that goes by speeds' mean over types (all work
-over all speeds) to past it; jobs are measured once a cluster has filled, after as many hours of a rate at each. Tiny
-draws jobs of 1 to 4 h, of which a dozen reach a steady state. What the paper does not print is (ours): the rates, nodes
-of four GPUs.
+authors' measured speeds, as are authors_thrice and authors_whole on 36 and the paper's 108. These have the curves over
+loads: even steps from half of what a line sustains that goes by speeds' mean over types (all work over all speeds) to
+past it; jobs are measured once a cluster has filled, after as many hours of a rate at each. Tiny draws jobs of 1 to 4
+h, of which a dozen reach a steady state. What the paper does not print is (ours): the rates, nodes of four GPUs.
 """
 
 from __future__ import annotations
@@ -161,7 +160,7 @@ SIZES |= {
         multiple=(1.6, 2.2, 2.8, 3.4),
         batches=(100, 400, 700),
     )
-    for name, nodes, measured in (("authors_ninth", 1, 100), ("authors_thrice", 3, 250), ("authors_whole", 9, 400))
+    for name, nodes, measured in (("authors_thrice", 3, 250), ("authors_whole", 9, 400))
 }
 
 
