@@ -165,8 +165,7 @@ class WorkloadSetting:
     """One workload, but for the seed.
 
     faster: see `ChronusSize`; jobs: at a density of 100 %; short: whether those of Short are mixed in; hostile: share
-    of the jobs with several GPUs that get a size that is hostile to consolidation; load: None, the trace's; public:
-    from the authors' file.
+    of the jobs with several GPUs that get a size that is hostile to consolidation; public: from the authors' file.
     """
 
     trace: str
@@ -177,7 +176,6 @@ class WorkloadSetting:
     density: int = 100
     short: bool = False
     hostile: float = 0.0
-    load: float | None = None
     public: bool = False
 
     @property
@@ -237,7 +235,7 @@ def _as_short(job: Job) -> Job:
 
 @cache
 def drawn(setting: WorkloadSetting, seed: int) -> Scenario:
-    """The jobs without deadlines, in the time in which they are the load that is wanted."""
+    """The jobs without deadlines, in the time in which they are the trace's load."""
     trace, count = TRACES[setting.trace], setting.jobs
     work = Workload.build(_cluster(setting.nodes), "chronus", scaling=POWER)
     size_rng, length, pick, burst, hostile, short = streams(seed, 6)
@@ -245,8 +243,8 @@ def drawn(setting: WorkloadSetting, seed: int) -> Scenario:
     gangs = np.minimum(size_rng.choice(trace.gangs, count, p=trace.shares), setting.nodes * NODE_GPUS // 2)
     out = np.clip(length.standard_normal(count), -MOST_SIGMAS, MOST_SIGMAS)
     relative = np.exp(trace.sigma * out) * np.where(gangs >= 4, trace.longer, 1.0)
-    load = trace.load if setting.load is None else setting.load
-    lengths = np.maximum(relative * load * setting.nodes * NODE_GPUS * window_s / float(gangs @ relative), LEAST_S)
+    asked = float(gangs @ relative)
+    lengths = np.maximum(relative * trace.load * setting.nodes * NODE_GPUS * window_s / asked, LEAST_S)
     arrivals, users = _submitted(burst, count, window_s, trace.batch)
     changed = hostile.random(count) < setting.hostile
     wanted = [HOSTILE.get(int(g), int(g)) if change else int(g) for g, change in zip(gangs, changed, strict=True)]

@@ -37,7 +37,7 @@ def test_every_simulated_figure_of_the_evaluation_is_there(figures: dict[str, Pa
 
 
 def test_misses_are_split_as_the_runs_own_counts_of_refused_jobs_say() -> None:
-    setting = replace(at(TINY), jobs=40, load=5.0, hostile=0.6)
+    setting = replace(at(TINY), jobs=40, density=200, hostile=0.6)
     found = lines.measured(setting, lines.CHRONUS, 0)
     jobs = [job for job in setting.scenario(0).jobs if job.rewards]
     counts = [
@@ -121,15 +121,15 @@ def test_the_others_are_those_of_section_4_3_with_the_knobs_of_the_presets() -> 
     assert lines.OTHERS[-1] == lines.PAPERS_THEMIS and lines.THEMIS not in lines.OTHERS  # the paper's is judged
 
 
-def test_jobs_come_as_often_as_in_table_1_and_are_the_load_that_is_wanted() -> None:
-    setting = WorkloadSetting("H", 8, 400, 2.0, load=1.5)
+def test_jobs_come_as_often_as_in_table_1_and_are_the_traces_load() -> None:
+    setting = WorkloadSetting("H", 8, 400, 2.0)
     scenario = settings.drawn(setting, 5)
     window_s = 400 / (2.0 * 6599 / 14 / 96 * 8) * 86400
     assert max(job.arrival_s for job in scenario.jobs) == approx(window_s, rel=0.05)
     model, gpus = [job.model for job in scenario.jobs], [job.gpus for job in scenario.jobs]
     speed = scenario.table.matrix(model, gpus)[:, 0]
     work = sum(job.gpus * job.steps / rate for job, rate in zip(scenario.jobs, speed.tolist(), strict=True))
-    assert work / (scenario.cluster.gpus * window_s) == approx(1.5, rel=0.03)
+    assert work / (scenario.cluster.gpus * window_s) == approx(1.4, rel=0.03)
     assert scenario.core == preset("chronus_96x8").core
 
 
@@ -219,9 +219,9 @@ def test_the_authors_file_is_taken_at_their_size(tmp_path: Path, monkeypatch: py
     assert not at(full, "P").public and "drawn as P" in settings.origin(at(full, "P"))
     monkeypatch.setattr(settings, "fetch", lambda name: file)
     assert at(authors).public and authors.traces == ("P",) and not at(TINY).public
-    mixed = at(authors, from_file=False, short=True)  # of Short the file has no job, and none of another size or load
+    mixed = at(authors, from_file=False, short=True)  # of Short the file has no job, and none of another size
     assert any(is_short(job.name) for job in mixed.scenario(0).jobs) and "drawn as P" in settings.origin(mixed)
-    for of, value in (("short", True), ("hostile", 0.6), ("load", 9.0)):
+    for of, value in (("short", True), ("hostile", 0.6)):
         with pytest.raises(InputError, match=f"jobs at size authors.*{of}.*density.*workload"):
             at(authors, **{of: value})
     for room, figure, public in (
