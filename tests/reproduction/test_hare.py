@@ -153,6 +153,9 @@ def test_two_jobs_take_turns_and_pay_for_each_switch() -> None:
     speed = {row.model: row.steps_per_s for row in run.scenario.throughputs}
     training = sum(switches.STEPS / speed[name] for name in switches.PAIRED)
     assert switches.omega(run) == approx((sum(paid) - first) / training)
+    told = switches.figure_7(TINY)
+    both, one = (told.ours(f"{name}, Default") for name in ("switching / training", "one switch / training of both"))
+    assert both == 2 * one == approx(switches.omega(run))
     second, cost = tasks["job"][1], tasks["switch_s"][tasks["job"] == tasks["job"][1]].sum()
     assert switches.switching_share(run)[second] == approx(cost / (cost + switches.STEPS / speed[second]))
 
