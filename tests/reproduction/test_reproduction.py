@@ -427,6 +427,7 @@ def test_a_time_of_another_machine_is_not_held_against_this_one(
     assert row["interval"] == pytest.approx([0.9 / exhibits.MACHINES, 1.1 * exhibits.MACHINES])
     assert found.outcome == "holds" and timed[name].told(3) == "3 runs"
     assert runner.wanted(name, "full", other) == [3, 4]
+    assert table.seeds_at(timed[name], pd.concat([kept, kept.assign(seed=1)])) == "2 runs"  # by chance alike
     figure = known()["hops.fig15"]
     assert figure.is_timed("plan, 128 GPUs, gap 1%") and not figure.is_timed("jobs in the window, of 2000")
 

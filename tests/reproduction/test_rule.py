@@ -47,6 +47,9 @@ def test_the_interval_of_a_ratio_has_no_end_below_0_that_of_others_has() -> None
     ratio, other = findings(exhibit, cells(both))
     assert other.low < 0 < ratio.low < ratio.ours < other.ours < other.high < ratio.high
     assert ratio.low * ratio.high == pytest.approx(ratio.ours**2) and ratio.ours == pytest.approx(0.06 ** (1 / 3))
+    taken = replace(exhibit, claims=(Claim("a / b", ">", 0, "one"),))
+    (less,) = findings(taken, cells({"a / b": [1.1, 1.1, 7.0], "one": [1.0, 1.0, 1.0]}))
+    assert less[4:7] == pytest.approx(other[4:7])  # a difference of ratios is none
     near = [each._replace(measure="m") for each in findings(exhibit, cells({"a / b": [1.0, 1.01], "a b": [1.0, 1.01]}))]
     assert near[0].low == pytest.approx(near[1].low, rel=1e-2) and near[0].high == pytest.approx(near[1].high, rel=1e-2)
 
