@@ -15,6 +15,7 @@ from reproduction import PaperFigure, hadar
 from reproduction.exhibits import findings
 from reproduction.hadar import physical, settings, trace
 from reproduction.hadar.information import FORKED, error_left
+from reproduction.hadar.theorem2 import figure_1
 from reproduction.line import Line
 from reproduction.registry import exhibits
 from workbench.scenario.presets import HADARE_MIXES, preset
@@ -70,6 +71,10 @@ def test_lengths_and_speeds_of_five_nodes_are_drawn_within_what_the_papers_print
     assert [job.steps for job in twice.jobs] == pytest.approx(
         [2 * job.steps for job in settings.physical("lab", "M-3", 1).jobs], rel=1e-3
     )
+
+
+def test_figure_1_is_what_gangs_of_3_2_and_2_allow_on_six_gpus() -> None:
+    assert figure_1(TINY).table["ours"].tolist() == [6, pytest.approx(100 * 5 / 6)]
 
 
 def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, PaperFigure]) -> None:
