@@ -213,7 +213,8 @@ def _pairs(found: Comparison, against: str | None) -> dict[tuple[str, str], str]
         if not (texts := pair_as_read(row)):
             continue
         middle, *ends = map(html.escape, texts)
-        span = f" ({'&nbsp;to&nbsp;'.join(ends)})" if ends else ""
+        # At the space a line may end: beside Set-up columns are narrow.
+        span = f" ({'&nbsp;to '.join(ends)})" if ends else ""
         unsure = f"&nbsp;<abbr title='{MAY_BE_CHANCE}'>{UNSURE}</abbr>" if row["unsure"] else ""
         times = "" if math.isnan(row["ratio"]) else "&times;&nbsp;"
         lines[str(row["scheduler"]), str(row["measure"])] = f"{times}{middle}{span}{unsure}"

@@ -302,7 +302,7 @@ def test_several_seeds_give_means_and_paired_ratios(waiter: Waiter) -> None:
     waiter.end_all()
     assert lab.comparison.runs == workbench.compare(scenario, ["fifo", "srtf"], seeds=[0, 1, 2], bootstrap=True).runs
     pair = lab.comparison.paired().set_index("measure").loc["mean_jct_s"]
-    said = f"&times;&nbsp;{pair.ratio:.2f} ({pair.ratio_low:.2f}&nbsp;to&nbsp;{pair.ratio_high:.2f})"
+    said = f"&times;&nbsp;{pair.ratio:.2f} ({pair.ratio_low:.2f}&nbsp;to {pair.ratio_high:.2f})"
     assert said in lab._results._measures.value and "Bonferroni" in lab._results._measures.value
     assert "Means of 3 seeds, their jobs drawn anew, which may" in lab._results._best.value
     unsure = {row.measure for row in lab.comparison.paired_as_read().itertuples() if row.unsure}
