@@ -59,6 +59,10 @@ AUDIT = """async lab => {
 }"""
 OPEN_PAGE = "lab => [...lab.querySelectorAll('.wb-contents > *')].find(x => x.checkVisibility()) ?? lab"
 """All that axe-core has to read once it has read the lab with another page: what stands around it is the same."""
+TABLES_WHOLE = """lab => [...lab.querySelectorAll('.wb-left .wb-table-scroll')].filter(e => e.checkVisibility())
+    .every(e => e.scrollWidth <= e.clientWidth)"""
+SHADED = """lab => [...lab.querySelectorAll('.wb-contents > *, .wb-pages > .widget-tab-contents')]
+    .every(e => getComputedStyle(e).backgroundAttachment === "local, scroll")"""
 DRAWERS = """() => [".wb-what-if", ".wb-compare"].map(lab => document.querySelector(lab + " .wb-left"))
     .map(drawer => Math.round(100 * drawer.offsetWidth / drawer.parentElement.offsetWidth))"""
 HOLE = """lab => {
@@ -106,6 +110,7 @@ def test_every_page_of_every_lab_and_the_saved_notebook_without_a_kernel(
             page.evaluate(ALONE, labs.nth(number).element_handle())
             lab, heights = labs, set()
             assert lab.locator(".wb-pages > .lm-TabBar .lm-TabBar-tab").all_text_contents() == list(PAGES)
+            assert lab.evaluate(SHADED), "a shade at a page's foot that goes away at its end: more is below"
             for place, title in enumerate(PAGES):
                 if (number + place + turn) % 2:  # each page in one of the themes
                     continue
@@ -139,9 +144,13 @@ def beside_set_up(page: Page, lab: Locator, name: str) -> None:
     look_at(page, lab, "Model")
     comes_true(page, f"lab => ({CUT_PICTURE})(lab).length === 0", lab.element_handle(), f"{name}, Model beside Set-up")
     assert lab.locator(f"{STATUS} [role=status]").evaluate("e => e.offsetHeight") < 26, "the status has its own line"
-    shade = lab.evaluate(f"lab => getComputedStyle(({OPEN_PAGE})(lab)).backgroundAttachment")
-    assert shade == "local, scroll", "a shade at its foot that goes away at its end: more is below"
     shot(page, f"every-set-up-{name}")
+    if name == "Gavel":
+        page.evaluate("window.jupyterapp.shell.expandLeft()")
+        answered(page, SETTLED)
+        assert lab.evaluate(TABLES_WHOLE), "beside the list of files too each column of nodes and types is in sight"
+        shot(page, "every-set-up-files")
+        page.evaluate("window.jupyterapp.shell.collapseLeft()")
     lab.locator("button.wb-set-up").click()
     answered(page, SETTLED)
     low = answered(page, AT_REST)
