@@ -217,8 +217,8 @@ class Evidence:
         plain = next(each.belief for each in reproductions() if each.name == self.paper)
         short = [
             (row["id"], told_verdict(row), told_outcomes(row), row["paper"],
-             "; ".join(filter(None, (row["scale"], row["reason"], row["no_gap"]))), "; ".join(row["unvaried"]),
-             told_seeds(row), (row["belief"] or "").replace(plain, ""), row["command"] or "")
+             "; ".join(filter(None, (row["scale"], row["reason"], row["no_gap"]))), told_seeds(row),
+             (row["belief"] or "").replace(plain, ""), row["command"] or "")
             for row in self.rows
         ]  # fmt: skip
         names = [
@@ -227,11 +227,15 @@ class Evidence:
             "claims",
             "the paper",
             "scale, or why not",
-            "not varied",
             "seeds",
             "speeds",
             "command",
         ]
+        unvaried: dict[str, list[str]] = {}
+        for row in self.rows:
+            for what in row["unvaried"]:
+                unvaried.setdefault(what, []).append(row["id"].partition(".")[2])
+        told = "".join(f"<li>{html.escape(what)}: {', '.join(ids)}</li>" for what, ids in unvaried.items())
         gaps = [
             f"<p>{row['id']}, {told_gap(row['gap'])}</p>{as_html(parted(row['gap']['lines']))}"
             for row in self.rows
@@ -239,7 +243,9 @@ class Evidence:
         ]
         return (
             f"<p>Speeds that schedulers are told, where a line has no others: {html.escape(plain)}.</p>"
-            f"{as_html(pd.DataFrame(short, columns=names))}{as_html(self.table)}{self._by_scale()}{''.join(gaps)}"
+            f"{as_html(pd.DataFrame(short, columns=names))}"
+            f"<p>Not varied, so that it may be a reason:</p><ul>{told}</ul>"
+            f"{as_html(self.table)}{self._by_scale()}{''.join(gaps)}"
         )
 
     def _by_scale(self) -> str:

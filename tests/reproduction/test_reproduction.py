@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 import json
 import math
@@ -302,6 +303,8 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
         }
         shown = page._repr_html_()
         assert "<table>" in shown
+        unvaried = [what for row in page.rows for what in row["unvaried"]]
+        assert all(shown.count(f"<li>{html.escape(what)}: ") == 1 for what in unvaried), "once, with its exhibits"
         for row in page.rows:
             assert (f"{row['id']} by scale" in shown) == bool(row["other_scales"]), row["id"]
             claims = [claim["measure"] for each in row["other_scales"] for claim in each["claims"]]
