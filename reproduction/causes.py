@@ -128,9 +128,9 @@ STRONGER: Fields = {**_baseline("who fits passes in Gavel_FIFO", {"stronger": ("
 MORE_JOBS: Fields = {"setting: twice as many jobs": {"testbed_jobs": 48}}
 
 
-def _load(rates: str, at: float, rivals: Fields) -> Causes:
+def _load(rates: str, at: float, rivals: Fields, draws: int = MORE) -> Causes:
     """Of a figure over loads, at one, as the row has the curve: baselines."""
-    return Causes("authors_thrice", {rates: (at,)}, ("mean * jobs/h",), rivals)
+    return Causes("authors_thrice", {rates: (at,)}, ("mean * jobs/h",), rivals, draws)
 
 
 def _nodes(*measures: str, others: Fields | None = None) -> Causes:
@@ -194,6 +194,7 @@ GAPS: Mapping[str, Causes] = {
             ),
             **_probes(_rivals(("LAS as a queue", Line("agnostic", "las", BLIND)))),
         },
+        SEEDS,
     ),
     "gavel.fig10": _load("multiple", 2.2, FTF_RIVALS),
     "gavel.cost": Causes(
@@ -244,16 +245,7 @@ GAPS: Mapping[str, Causes] = {
     "chronus.fig7c": _chronus("wDMR of the unguaranteed*", both=True, others=DAYS),
     "chronus.fig8b": _chronus("JCT of best effort, *", "wDMR, *"),
     "chronus.fig9ab": Causes("days", {}, DUE, {**CODED, **SIX_RIVALS}),
-    "chronus.fig9cf": Causes(
-        "small",
-        {},
-        DUE,
-        {
-            **CODED,
-            "setting: as many jobs a day as in Table 1": {"clusters": (("H", 5, 25, 1.0), ("P", 4, 40, 1.0))},
-            **SIX_RIVALS,
-        },
-    ),
+    "chronus.fig9cf": Causes("days", {}, DUE, {**CODED, **SIX_RIVALS}, MORE),
     "hadar.fig4": Causes(
         "middle",
         {},
