@@ -247,7 +247,7 @@ GAPS: Mapping[str, Causes] = {
     "chronus.fig9ab": Causes("days", {}, DUE, {**CODED, **SIX_RIVALS}),
     "chronus.fig9cf": Causes("days", {}, DUE, {**CODED, **SIX_RIVALS}, MORE),
     "hadar.fig4": Causes(
-        "middle",
+        "full",
         {},
         ("TTD, * / Hadar", "median, * / Hadar"),
         _probes(
