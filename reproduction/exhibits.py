@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
@@ -107,6 +107,39 @@ SEARCHED = "the smallest instance that breaks it, found by search"
 PRINTED = (Claim("*"),)
 """Every number that the paper prints."""
 
+Fields = Mapping[str, Mapping[str, Any]]
+"""By cause the fields of a size that it changes; a cause's name begins with one of `KINDS`."""
+KINDS = ("setting", "data", "belief", "baseline", "mechanism", "scale")
+PROBE = "probe, "
+"""With it begins the name of a probe in a gap's lines."""
+ITSELF = "It compares a scheduler with itself: no baseline"
+SECONDS = "Seconds of one machine and one solver: neither is varied"
+COUNTEREXAMPLE = "A counterexample: the statement is false as printed, and no number is left to explain"
+VARIED = "Its own measures vary one thing at a time: "
+
+
+@dataclass(frozen=True, kw_only=True)
+class Causes:
+    """What `reproduction.gap` parts a row's difference from the paper into.
+
+    size: where it begins, with `base` changed in it; measures: names as in `Claim`; steps: to how the paper, or its
+    authors' program, has it; probes: the others; draws: seeds that are computed one by one, as a row's are, the mean
+    over which is a gap's; unvaried: why no baseline is varied, or what else is not.
+    """
+
+    size: str
+    measures: tuple[str, ...]
+    steps: Fields = field(default_factory=dict)
+    probes: Fields = field(default_factory=dict)
+    base: Mapping[str, Any] = field(default_factory=dict)
+    draws: int = 3
+    unvaried: str = ""
+
+    @property
+    def fields(self) -> Fields:
+        """Of every cause, by the name that its lines have, probes first."""
+        return {**{f"{PROBE}{name}": fields for name, fields in self.probes.items()}, **self.steps}
+
 
 @dataclass(frozen=True)
 class Exhibit:
@@ -120,7 +153,8 @@ class Exhibit:
     says; shares: another exhibit of the paper that is measured on the same runs; spans: of seeds on the authors' data
     one after the other are of so many spans of it, which begin again then, 0: each is a draw of its own; beside:
     whether what is kept with the authors' data, of a part or of another workload of the paper's, decides nothing;
-    unvaried: what is not as the paper has it and neither its gap nor another row varies, so that it may be a reason.
+    unvaried: what is not as the paper has it and neither its gap nor another row varies, so that it may be a reason;
+    gap: what its difference from the paper is parted into; no_gap: why there is nothing to part.
     """
 
     name: str
@@ -137,6 +171,8 @@ class Exhibit:
     spans: int = 0
     beside: bool = False
     unvaried: tuple[str, ...] = ()
+    gap: Causes | None = None
+    no_gap: str = ""
 
     def has(self, size: str) -> bool:
         """Whether it is computed at a size of that name."""

@@ -21,21 +21,21 @@ SMALLEST = "tiny"
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A paper's evaluation. name: of its module; sizes: by name; exhibits: in the paper's order; causes: functions as
-    theirs of what the paper does not have, why its numbers differ; belief: that of its exhibits but where they say."""
+    """A paper's evaluation. name: of its module; sizes: by name; exhibits: in the paper's order; page: functions as
+    theirs, of what its page shows that is no row of its size; belief: that of its exhibits but where they say."""
 
     name: str
     title: str
     sizes: Mapping[str, Any]
     exhibits: tuple[Exhibit, ...]
-    causes: tuple[Callable[[Any], PaperFigure], ...]
+    page: tuple[Callable[[Any], PaperFigure], ...]
     belief: str = ""
 
     @property
     def figures(self) -> tuple[Callable[[Any], PaperFigure], ...]:
         """What has the smallest size: functions from a size to a figure."""
         every = (each.compute for each in self.exhibits if each.has(SMALLEST))
-        return (*(compute for compute in every if compute is not None), *self.causes)
+        return (*(compute for compute in every if compute is not None), *self.page)
 
 
 @cache
@@ -47,9 +47,9 @@ def reproductions() -> tuple[Reproduction, ...]:
             continue
         loaded = importlib.import_module(f"{reproduction.__name__}.{module.name}")
         if hasattr(loaded, "EXHIBITS"):
-            causes = getattr(loaded, "CAUSES", ())
+            page = getattr(loaded, "PAGE", ())
             told = tuple(replace(each, belief=each.belief or loaded.BELIEF) for each in loaded.EXHIBITS)
-            found.append(Reproduction(module.name, loaded.TITLE, loaded.SIZES, told, causes, loaded.BELIEF))
+            found.append(Reproduction(module.name, loaded.TITLE, loaded.SIZES, told, page, loaded.BELIEF))
     return tuple(found)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from reproduction.causes import COLUMNS as GAP_COLUMNS
-from reproduction.causes import GAPS, NOT_PARTED, PROBE, SUMS, UNEXPLAINED, as_claimed, said, seeds_of
-from reproduction.exhibits import AUTHORS, NEAR, Exhibit, Finding, findings, spread, verdict
+from reproduction.causes import SUMS, UNEXPLAINED, as_claimed, gaps, said, seeds_of
+from reproduction.exhibits import AUTHORS, NEAR, PROBE, Exhibit, Finding, findings, spread, verdict
 from reproduction.figure import as_html
 from reproduction.registry import chosen, exhibits, reproductions, sizes_of
 from reproduction.results import KeptResults
@@ -82,7 +82,7 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
         "other_scales": [there[size] for size in sizes_of(name) if size in there and size not in of.values()],
         "trends": trends([there[size] for size in sizes_of(name) if size in there]),
         "gap": gap,
-        "no_gap": "" if gap or shown["verdict"] not in UNLIKE else NOT_PARTED.get(name, f"{NOT_YET} {name}"),
+        "no_gap": "" if gap or shown["verdict"] not in UNLIKE else exhibit.no_gap or f"{NOT_YET} {name}",
     }
 
 
@@ -97,7 +97,7 @@ def _gap(name: str, results: KeptResults, claims: Sequence[Mapping[str, Any]]) -
     parted = set(found[found["cause"].str.startswith("paper") & found["from_all"].notna()]["measure"])
     unlike = [each["measure"] for each in claims if each["outcome"] != "holds"]
     return {
-        "size": GAPS[name].size,
+        "size": gaps()[name].size,
         "seeds": seeds_of(name, found),
         "said": said(name, found, claims),
         "not_parted": [each for each in unlike if each not in parted],

@@ -1,6 +1,8 @@
 """Gavel's evaluation (sections 2, 7 and appendix A.2)."""
 
-from reproduction.exhibits import NOBODY, Claim, Exhibit
+from typing import Any
+
+from reproduction.exhibits import NOBODY, VARIED, Causes, Claim, Exhibit, Fields
 from reproduction.gavel.batch import figure_19, table_3
 from reproduction.gavel.cost import section_7_3_cost
 from reproduction.gavel.estimator import figure_14
@@ -23,6 +25,7 @@ from reproduction.gavel.settings import (
     simulated_scale,
 )
 from reproduction.information import SEVERAL, UNVARIED
+from reproduction.line import Line
 
 
 def _printed(measure: str, high: bool = False) -> Claim:
@@ -46,6 +49,24 @@ SATURATED = ("a job that is as fast as it can be stays below its part, and other
 LOADS = ("how long a cluster fills before jobs are measured, and how long those that are not done are waited for",)
 FIFO = (*LOADS, "the agnostic line draws a type that has room", "pairs share a GPU where they gain over half")
 
+BLIND, LOOKED_UP = {"heterogeneity_aware": False}, {"pairing": "looked_up"}
+GANDIVA: Fields = {"baseline: Gandiva's pairs looked up": {"rivals": (Line("Gandiva", "gandiva", LOOKED_UP),)}}
+THEMIS: Fields = {
+    "baseline: Themis's leases for its programme": {"rivals": (Line("agnostic", "themis", {"round_s": 360.0}),)}
+}
+
+
+def _passing(name: str, words: str = "") -> Fields:
+    """FIFO in which who fits passes."""
+    return {f"baseline: who fits passes{words}": {"rivals": (Line(name, "fifo", {"blocking": False}),)}}
+
+
+def _at(rates: str, at: float, probes: Fields, draws: int = 10, **others: Any) -> Causes:
+    """Of a figure over loads, at one, as the row has the curve."""
+    measures = ("mean * jobs/h",)
+    return Causes(size="authors_thrice", base={rates: (at,)}, measures=measures, probes=probes, draws=draws, **others)
+
+
 TITLE = "Gavel"
 BELIEF = "the true ones by type; agnostic lines by their mean over types"
 EXHIBITS = (
@@ -57,6 +78,7 @@ EXHIBITS = (
         sizes=("authors",),
         scale=lambda size: "two models on two types, as in the paper",
         belief=NOBODY,
+        no_gap=f"{VARIED}two measurements of the authors, and those at their other batch sizes",
     ),
     Exhibit(
         "fig1b",
@@ -72,6 +94,13 @@ EXHIBITS = (
         "Physical cluster, simulated: JCT 3.4 h against 5.2 h, makespan 17.9 h against 21.9 h",
         table_3,
         scale=physical_scale,
+        gap=Causes(
+            size="authors",
+            measures=("*",),
+            steps=GANDIVA,
+            probes={"baseline: LAS as a queue": {"rivals": (Line("LAS", "las", {"round_s": 1200.0, **BLIND}),)}},
+            draws=1,
+        ),
     ),
     Exhibit(
         "fig8",
@@ -80,6 +109,18 @@ EXHIBITS = (
         (_ahead(JCT), _printed(JCT), PACKED, _printed("mean JCT, Gavel / AlloX")),
         scale=simulated_scale,
         unvaried=LOADS,
+        gap=_at(
+            "single",
+            3.5,
+            steps={
+                "baseline: Gandiva's pairs looked up": {
+                    "rivals": (Line("agnostic with Gandiva's packing", "gandiva", LOOKED_UP),)
+                },
+                "baseline: AlloX without preemption": {"rivals": (Line("AlloX", "allox", {"preemptive": False}),)},
+            },
+            probes={"baseline: LAS as a queue": {"rivals": (Line("agnostic", "las", BLIND),)}},
+            draws=3,
+        ),
     ),
     Exhibit(
         "fig9",
@@ -88,6 +129,7 @@ EXHIBITS = (
         (_ahead(JCT), _printed(JCT), PACKED),
         scale=simulated_scale,
         unvaried=LOADS,
+        no_gap=f"{VARIED}loads, and sizes of the cluster, with the authors' speeds; its baselines in gavel.tab3",
     ),
     Exhibit(
         "fig10",
@@ -96,6 +138,7 @@ EXHIBITS = (
         (_ahead(JCT), _printed(JCT), _printed(RHO)),
         scale=simulated_scale,
         unvaried=LOADS,
+        gap=_at("multiple", 2.2, THEMIS),
     ),
     Exhibit(
         "cost",
@@ -103,6 +146,17 @@ EXHIBITS = (
         section_7_3_cost,
         scale=cost_scale,
         unvaried=("SLOs that cannot be met are dropped",),
+        gap=Causes(
+            size="small",
+            measures=("*",),
+            steps={
+                "data: the authors' speeds": {"measured_speeds": True},
+                "setting: shares with SLOs anew every half hour": {"often": 2.0},
+                "scale: 24 GPUs for 12": {"cluster": "v100=2x4,p100=2x4,k80=2x4"},
+            },
+            probes={"setting: half as many jobs a day": {"cost_per_day": 4.0}},
+            unvaried="In multiples of each job's own speeds its baseline decides alike: jobs find the types they want",
+        ),
     ),
     Exhibit(
         "fig11",
@@ -155,6 +209,7 @@ EXHIBITS = (
         (_ahead(JCT), _printed(JCT, high=True), *SHARED),
         scale=simulated_scale,
         unvaried=FIFO,
+        gap=_at("single", 3.5, _passing("agnostic")),
     ),
     Exhibit(
         "fig17",
@@ -163,6 +218,7 @@ EXHIBITS = (
         (_ahead(JCT), _ahead(RHO)),
         scale=simulated_scale,
         unvaried=LOADS,
+        gap=_at("single", 3.5, THEMIS),
     ),
     Exhibit(
         "fig18",
@@ -171,12 +227,20 @@ EXHIBITS = (
         (_ahead(JCT), SHARED[1]),
         scale=simulated_scale,
         unvaried=FIFO,
+        gap=_at("multiple", 2.2, _passing("agnostic")),
     ),
     Exhibit(
         "fig19",
         "Makespan: FIFO 2.5 times, Gandiva 1.4 times as long; 8 % less with space sharing",
         figure_19,
         scale=batch_scale,
+        gap=Causes(
+            size="authors",
+            base={"batches": (700,)},
+            measures=("makespan, FIFO / Gavel*", "makespan, Gandiva*", "makespan saved*"),
+            steps={"setting: shares of pairs anew every half hour": {"often": 4.0}, **GANDIVA},
+            probes=_passing("FIFO", " in FIFO"),
+        ),
     ),
     Exhibit(
         "fig20",
@@ -190,6 +254,7 @@ EXHIBITS = (
         ),
         scale=simulated_scale,
         unvaried=(*LOADS, "weights 5 and 1 are the authors' code's"),
+        no_gap=f"{VARIED}loads, and sizes of the cluster, with the authors' speeds; the baseline has no second form",
     ),
     Exhibit(
         "load",
@@ -198,6 +263,7 @@ EXHIBITS = (
         (Claim("highest steady rate*", ">", 1),),
         sizes=("authors",),
         scale=simulated_scale,
+        no_gap=f"{VARIED}three policies on two traces; baselines in gavel.tab3",
     ),
     Exhibit(
         "fig21",

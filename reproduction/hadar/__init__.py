@@ -1,6 +1,6 @@
 """Hadar's and HadarE's evaluation (sections IV and VI)."""
 
-from reproduction.exhibits import SEARCHED, Claim, Exhibit
+from reproduction.exhibits import COUNTEREXAMPLE, ITSELF, SEARCHED, SECONDS, VARIED, Causes, Claim, Exhibit, Fields
 from reproduction.hadar.information import information
 from reproduction.hadar.physical import figure_8, figure_9, figure_10, figure_11, figure_12
 from reproduction.hadar.quality import table_4
@@ -8,7 +8,8 @@ from reproduction.hadar.scalability import figure_5
 from reproduction.hadar.settings import SIZES, HadarSize, nodes_scale, trace_scale
 from reproduction.hadar.theorem2 import figure_1, theorem2
 from reproduction.hadar.trace import changed_rounds, figure_3, figure_4, readings, round_length
-from reproduction.information import SEVERAL, UNVARIED
+from reproduction.information import ESTIMATORS, LAYERED, SEVERAL, UNVARIED
+from reproduction.line import Line
 
 TITLE = "Hadar"
 SCALING = Claim(
@@ -16,6 +17,23 @@ SCALING = Claim(
 )
 """ours: similar (IV-B) as no more than twice."""
 BEST_SLOT = (Claim("CRU, slots of*", ">", 1),)
+LEARNED: Fields = {"belief: speeds learned by three layers": {"belief": ESTIMATORS[LAYERED]}}
+MAKESPAN: Fields = {"baseline: Gavel's policy for the makespan": {"rivals": (Line("Gavel", "gavel.makespan"),)}}
+BALANCED: Fields = {"mechanism: HadarE's payoff balanced (ours)": {"payoff": "balanced"}}
+
+
+def _nodes(*measures: str, unvaried: str = "", others: Fields | None = None) -> Causes:
+    """Of a figure on five nodes: what schedulers are told, how long jobs are, and the others."""
+    return Causes(
+        size="full",
+        measures=measures,
+        steps={"belief: speeds first estimated by (10)": {"belief": "pmi"}},
+        probes={"setting: jobs twice as long": {"length": 2.0}, **(others or {})},
+        draws=10,
+        unvaried=unvaried,
+    )
+
+
 BELIEF = "the true ones by type; Tiresias and YARN-CS use none"
 EXHIBITS = (
     Exhibit(
@@ -24,6 +42,7 @@ EXHIBITS = (
         figure_1,
         seeded=False,
         scale=lambda size: "three jobs on six GPUs, as in the paper",
+        no_gap=COUNTEREXAMPLE,
     ),
     Exhibit(
         "fig3",
@@ -39,6 +58,7 @@ EXHIBITS = (
             ),
         ),
         scale=trace_scale,
+        no_gap=f"{VARIED}both ways to read utilisation; the baselines in the gap of Fig. 4",
     ),
     Exhibit(
         "fig4",
@@ -51,6 +71,19 @@ EXHIBITS = (
         scale=trace_scale,
         shares="fig3",
         unvaried=("the jobs' gangs", "which policy of Gavel, and which utility of Hadar's the paper means"),
+        gap=Causes(
+            size="full",
+            measures=("TTD, * / Hadar", "median, * / Hadar"),
+            probes={
+                **LEARNED,
+                "data: no type is slower than a third of the fastest": {"slowest": 1 / 3},
+                **MAKESPAN,
+                "baseline: Tiresias by Gittins's index": {
+                    "rivals": (Line("Tiresias", "tiresias", {"rank": "gittins"}),)
+                },
+                "baseline: who fits passes in YARN-CS": {"rivals": (Line("YARN-CS", "yarn_cs", {"blocking": False}),)},
+            },
+        ),
     ),
     Exhibit(
         "fig5",
@@ -61,6 +94,7 @@ EXHIBITS = (
         timed="*",
         scale=lambda size: f"up to {max(size.decided)} jobs; the paper about 2000",
         unvaried=("the machine", "many free GPUs go to a linear programme", "equal jobs are merged for Gavel only"),
+        no_gap=SECONDS,
     ),
     Exhibit(
         "rounds",
@@ -69,6 +103,7 @@ EXHIBITS = (
         (Claim("rounds that change an allocation, Hadar"),),
         scale=trace_scale,
         shares="fig3",
+        no_gap=f"{VARIED}scale: a third of the jobs stands beside; readings of the algorithm on the page",
     ),
     Exhibit(
         "length",
@@ -80,6 +115,7 @@ EXHIBITS = (
             Claim("best rounds, different ones*", ">", 1),
         ),
         scale=trace_scale,
+        gap=Causes(size="middle", measures=("*best round*",), probes=LEARNED, unvaried=ITSELF),
     ),
     Exhibit(
         "fig8",
@@ -88,6 +124,7 @@ EXHIBITS = (
         (Claim("CRU, * mean over mixes"),),
         scale=nodes_scale,
         unvaried=("mixes of fewer jobs than nodes, where nodes idle, weigh most in the mean",),
+        gap=_nodes("CRU, * mean over mixes", others={**BALANCED, **MAKESPAN}),
     ),
     Exhibit(
         "fig9",
@@ -102,6 +139,7 @@ EXHIBITS = (
         scale=nodes_scale,
         shares="fig8",
         unvaried=("Hadar asks for the least mean JCT, not for the least TTD",),
+        gap=_nodes("TTD, *", others={**BALANCED, **MAKESPAN}),
     ),
     Exhibit(
         "fig10",
@@ -110,6 +148,7 @@ EXHIBITS = (
         scale=nodes_scale,
         shares="fig8",
         unvaried=("short jobs are done first",),
+        gap=_nodes("*JCT*", others={**BALANCED, **MAKESPAN}),
     ),
     Exhibit(
         "tab4",
@@ -124,6 +163,7 @@ EXHIBITS = (
         BEST_SLOT,
         scale=nodes_scale,
         unvaried=("a round costs 10 s for each job with several copies, whatever the model and the network",),
+        gap=_nodes("CRU, slots of*", others=BALANCED, unvaried=ITSELF),
     ),
     Exhibit(
         "fig12",
@@ -132,6 +172,7 @@ EXHIBITS = (
         BEST_SLOT,
         scale=nodes_scale,
         unvaried=("a slot costs nothing, only a move costs 10 s", "the lab's slow PCIe is not modelled"),
+        gap=_nodes("CRU, slots of*", unvaried=ITSELF),
     ),
     Exhibit(
         "information",
@@ -144,6 +185,7 @@ EXHIBITS = (
         belief=SEVERAL,
         scale=lambda size: f"Hadar: {trace_scale(size)}; HadarE: {nodes_scale(size)}",
         unvaried=UNVARIED,
+        no_gap=f"{VARIED}what is told; the worst mix stands beside the mean over mixes",
     ),
     Exhibit(
         "theorem2",
@@ -152,8 +194,9 @@ EXHIBITS = (
         (Claim("OPT / P over 2 alpha", "<=", 1),),
         seeded=False,
         scale=lambda size: SEARCHED,
+        no_gap="A counterexample without a premise of its proof: nothing is left to explain",
     ),
 )
-CAUSES = (readings, table_4)
+PAGE = (readings, table_4)
 
-__all__ = ["CAUSES", "EXHIBITS", "SIZES", "TITLE", "HadarSize"]
+__all__ = ["EXHIBITS", "PAGE", "SIZES", "TITLE", "HadarSize"]

@@ -1,13 +1,14 @@
 """Hops's evaluation (sections 2 and 4.2 to 4.7)."""
 
-from reproduction.exhibits import PRINTED, Claim, Exhibit
+from reproduction.exhibits import ITSELF, PRINTED, SECONDS, VARIED, Causes, Claim, Exhibit, Fields
 from reproduction.hops.information import information
 from reproduction.hops.physical import figure_6, figure_7, figure_9, figure_10, reasons, table_3
 from reproduction.hops.planning import LARGE, figure_14, figure_15
 from reproduction.hops.settings import SIZES, HopsSize, physical_scale, plan_scale, simulated_scale, sweep_scale
 from reproduction.hops.simulated import figure_11, figure_12, figure_13, table_4
 from reproduction.hops.starving import starving
-from reproduction.information import LAYERS, SEVERAL, UNVARIED
+from reproduction.information import ESTIMATORS, LAYERED, LAYERS, SEVERAL, UNVARIED
+from reproduction.line import Line
 
 OVER_HOPS = (
     Claim("* / Hops"),
@@ -19,6 +20,23 @@ FAIR = "jobs with rho above 1, Hops, FTF"
 LENGTHS = ("the jobs' lengths",)
 SOLVED = ("one core and HiGHS, servers taken together; the paper: Gurobi, server by server",)
 HARDWARE = "Measured on GPUs, which there are none of here."
+STEPS: Fields = {
+    "belief: Sia by its bootstrapped model": {"sia_belief": "scaled"},
+    "belief: Hops by its three layers": {"hops_belief": ESTIMATORS[LAYERED]},
+    "mechanism: Sia's gangs split over nodes": {"split": True},
+}
+
+
+def _many(*measures: str) -> Causes:
+    """Of a figure on 512 GPUs: what is believed, Sia's gangs, and the scale."""
+    quarter = {"shrink": 4, "simulated": 125, "sweep_shrink": 8, "sweep": 62}
+    return Causes(
+        size="small",
+        measures=measures,
+        steps={**STEPS, "scale: a quarter of the paper's for an eighth": quarter},
+        unvaried="The same baselines as in hops.tab3, where they are varied",
+    )
+
 
 TITLE = "Hops"
 BELIEF = "the true ones: Hops by server, Sia and Gavel by type"
@@ -37,6 +55,15 @@ EXHIBITS = (
         belief=LAYERS,
         scale=physical_scale,
         unvaried=("built-in speeds grow with GPUs by a power law (ours), not by the paper's formula",),
+        gap=Causes(
+            size="full",
+            measures=("accuracy*",),
+            probes={
+                "data: hosts of a type alike": {"hosts_alike": True},
+                "setting: no job has fewer GPUs than its median": {"median_up": True},
+            },
+            unvaried=ITSELF,
+        ),
     ),
     Exhibit(
         "fig7",
@@ -56,6 +83,22 @@ EXHIBITS = (
         OVER_HOPS,
         scale=physical_scale,
         unvaried=LENGTHS,
+        gap=Causes(
+            size="full",
+            measures=("* / Hops",),
+            steps={
+                **STEPS,
+                "baseline: Sia's gains from a job's least size, as in its program": {
+                    "rivals": (Line("Sia", "sia", {"from_least_size": True}),)
+                },
+            },
+            probes={
+                "setting: sizes from the median up": {"median_up": True},
+                "baseline: Gavel without the queue": {
+                    "rivals": (Line("Gavel", "gavel.max_min_fairness", {"round_s": 300.0}),)
+                },
+            },
+        ),
     ),
     Exhibit(
         "fig9",
@@ -64,6 +107,7 @@ EXHIBITS = (
         (Claim("jobs with a latency ratio up to 0.37, Hops", ">=", 100), Claim("mean *", ">", 1)),
         scale=physical_scale,
         shares="tab3",
+        no_gap=f"{VARIED}the scheduler, on the runs of hops.tab3, whose gap has its causes",
     ),
     Exhibit(
         "fig10",
@@ -79,6 +123,7 @@ EXHIBITS = (
         (*OVER_HOPS, Claim("fragments, Hops", "<", 1)),
         scale=simulated_scale,
         unvaried=LENGTHS,
+        gap=_many("makespan, * / Hops", "JCT, * / Hops", "wait, * / Hops", "max LR, * / Hops"),
     ),
     Exhibit(
         "fig11",
@@ -87,6 +132,7 @@ EXHIBITS = (
         (Claim("throughput*", ">", 1, word="significantly"),),
         scale=simulated_scale,
         shares="tab4",
+        gap=_many("throughput*"),
     ),
     Exhibit(
         "fig12",
@@ -95,6 +141,7 @@ EXHIBITS = (
         (*(Claim(f"jobs with rho above 1, {name}", ">", 0, FAIR) for name in ("Sia", "Gavel")), *PRINTED),
         scale=simulated_scale,
         unvaried=LENGTHS,
+        gap=_many("max rho*"),
     ),
     Exhibit(
         "fig13",
@@ -103,6 +150,7 @@ EXHIBITS = (
         (Claim("max LR, priority LR", "<=", 3), Claim("max LR*", ">", 80), Claim("mean JCT*most*", ">", 0)),
         scale=sweep_scale,
         unvaried=("the least sizes of jobs",),
+        gap=_many("max LR*", "mean JCT*most*"),
     ),
     Exhibit(
         "fig14",
@@ -117,6 +165,7 @@ EXHIBITS = (
         timed="plan w*",
         scale=plan_scale,
         unvaried=SOLVED,
+        no_gap=SECONDS,
     ),
     Exhibit(
         "fig15",
@@ -134,6 +183,7 @@ EXHIBITS = (
         timed="plan, *",
         scale=plan_scale,
         unvaried=SOLVED,
+        no_gap=SECONDS,
     ),
     Exhibit(
         "information",
@@ -145,6 +195,6 @@ EXHIBITS = (
         scale=physical_scale,
     ),
 )
-CAUSES = (figure_10, reasons, starving)
+PAGE = (figure_10, reasons, starving)
 
-__all__ = ["CAUSES", "EXHIBITS", "SIZES", "TITLE", "HopsSize"]
+__all__ = ["EXHIBITS", "PAGE", "SIZES", "TITLE", "HopsSize"]

@@ -19,11 +19,11 @@ import pytest
 
 import reproduction
 from reproduction import Entry, PaperFigure, causes, gap, table
-from reproduction.exhibits import Claim, Exhibit
+from reproduction.exhibits import ITSELF, KINDS, PROBE, SECONDS, VARIED, Causes, Claim, Exhibit
 from reproduction.gavel import cost
 from reproduction.line import Line, rivalled
-from reproduction.registry import Reproduction, reproductions, sizes_of
 from reproduction.registry import exhibits as known_exhibits
+from reproduction.registry import reproductions, sizes_of
 from reproduction.results import KeptResults
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
@@ -41,11 +41,19 @@ class TwoNumbers:
     seed: int = 0
 
 
-def test_every_gap_is_of_measures_that_there_are_and_of_fields_of_a_size(
+def only(monkeypatch: pytest.MonkeyPatch, exhibit: Exhibit) -> Exhibit:
+    """`p.x` is all that there is, of the size tiny."""
+    for module in (causes, table):
+        monkeypatch.setattr(module, "exhibits", lambda: {"p.x": exhibit})
+    monkeypatch.setattr(causes, "sizes_of", lambda name: {"tiny": TwoNumbers()})
+    return exhibit
+
+
+def test_every_gap_is_of_measures_that_there_are(
     evaluated: Callable[[str], list[PaperFigure]],
 ) -> None:
-    """Of each cause at least one field changes something. Some measures exist above the tiny size only. What a cause is
-    worth says its gap alone, which stands with its row: a note beside a number gives no reason."""
+    """Some measures exist above the tiny size only. What a cause is worth says its gap alone, which stands with its
+    row: a note beside a number gives no reason."""
     above = {"wDMR, P_MIX2, noise 40 %"}
     why = re.compile(
         r"\b(because|so that|, so|therefore|hence|thus|owing to|due to|follows? from|reason for|not varied)\b"
@@ -55,17 +63,11 @@ def test_every_gap_is_of_measures_that_there_are_and_of_fields_of_a_size(
         reasons = [(row.measure, row.note) for figure in made.values() for row in figure.rows if why.search(row.note)]
         assert not reasons
         for exhibit in paper.exhibits:
-            parted = causes.GAPS.get(f"{paper.name}.{exhibit.name}")
-            if parted is None or exhibit.compute not in made:
+            if (parted := exhibit.gap) is None or exhibit.compute not in made:
                 continue
             kept = KeptResults().gap(f"{paper.name}.{exhibit.name}")
             assert kept is None or set(parted.fields) <= set(kept["cause"]), exhibit.name  # None: the row says so
             assert not {cause.partition(": ")[2] for cause in parted.fields} & set(exhibit.unvaried), exhibit.name
-            start = replace(paper.sizes[parted.size], **parted.base)
-            for cause, fields in parted.fields.items():
-                assert replace(start, **fields) != start, (exhibit.name, cause)
-                kind, _, words = cause.removeprefix(causes.PROBE).partition(": ")
-                assert kind in causes.KINDS and words, (exhibit.name, cause)
             measures = [row.measure for row in made[exhibit.compute].rows]
             for pattern in parted.measures:
                 fits = any(fnmatchcase(measure, pattern) for measure in measures)
@@ -99,14 +101,19 @@ def reads(paper: str) -> Callable[[str], set[str]]:
     return found
 
 
-def test_a_field_that_a_cause_changes_is_read_where_its_figure_is_computed() -> None:
-    """Also by what it calls. Of a scale that several figures of a paper share, at least one field is."""
+def test_a_field_that_a_cause_changes_is_one_of_its_size_and_read_where_its_figure_is_computed() -> None:
+    """Also by what it calls. Of a scale that several figures of a paper share, at least one field is. Nothing is
+    computed: a field that a size does not have, or has so already, is told by the declaration."""
     of_paper = {paper.name: reads(paper.name) for paper in reproductions()}
-    for name, parted in causes.GAPS.items():
+    for name, parted in causes.gaps().items():
         compute = known_exhibits()[name].compute
         assert compute is not None
         read = of_paper[name.split(".")[0]](compute.__name__)
+        start = replace(sizes_of(name)[parted.size], **parted.base)
         for cause, fields in parted.fields.items():
+            assert replace(start, **fields) != start, (name, cause)
+            kind, _, words = cause.removeprefix(PROBE).partition(": ")
+            assert kind in KINDS and words, (name, cause)
             assert (read & set(fields)) if "scale: " in cause else (set(fields) <= read), (name, cause)
 
 
@@ -143,7 +150,7 @@ def test_a_cause_reaches_what_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in [each for name, each in sys.modules.items() if name.startswith("reproduction.")]:
         if hasattr(module, "fetch"):
             monkeypatch.setattr(module, "fetch", file)
-    for name, parted in causes.GAPS.items():
+    for name, parted in causes.gaps().items():
         compute, tiny = every[name].compute, replace(sizes_of(name)["tiny"], name="reached")
         assert compute is not None
         cause = ""
@@ -162,13 +169,12 @@ def test_a_cause_reaches_what_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
-    for name, reason in causes.NOT_PARTED.items():
-        assert name not in causes.GAPS and name in known_exhibits()
-        counter = (causes.COUNTEREXAMPLE, "A counterexample without a premise of its proof: nothing is left to explain")
-        assert reason in counter or reason.startswith(causes.SECONDS) or re.match(f"{causes.VARIED}.", reason), name
-    varied = {name for name, of in causes.GAPS.items() if any("baseline: " in cause for cause in of.fields)}
-    assert len(varied) >= 12 and varied.isdisjoint(causes.NO_BASELINE)
-    assert varied | set(causes.NO_BASELINE) == set(causes.GAPS)
+    for name, reason in ((name, each.no_gap) for name, each in known_exhibits().items() if each.no_gap):
+        assert known_exhibits()[name].gap is None, name
+        assert re.match(f"A counterexample|{SECONDS}|{VARIED}.", reason), name
+    varied = {name for name, of in causes.gaps().items() if any("baseline: " in cause for cause in of.fields)}
+    said_why = {name for name, of in causes.gaps().items() if of.unvaried and "Scale is" not in of.unvaried}
+    assert len(varied) >= 12 and varied.isdisjoint(said_why) and varied | said_why == set(causes.gaps())
     made = [("ours", 1.0), ("data: a", 0.0), ("probe, data: b", 1.0), ("with all", 1.0), ("paper", math.nan)]
     lines = [("m", cause, at, at, at, at) for cause, at in made]
     found = pd.DataFrame(lines, columns=list(causes.COLUMNS)).assign(seeds=3, known=3)
@@ -176,9 +182,9 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
 
     def said(name: str, found: pd.DataFrame, **claim: Any) -> str:
         row = [{"measure": "m", "low": 0.5, "high": 1.5} | claim]
-        return causes.said(name, found.assign(declared=causes.declared(name)), row)
+        return causes.said(name, found.assign(declared=causes.declared(causes.gaps()[name])), row)
 
-    assert said("hare.fig12", plain) == "" and said("hops.fig6", plain) == causes.ITSELF
+    assert said("hare.fig12", plain) == "" and said("hops.fig6", plain) == ITSELF
     assert said("hare.fig12", found) == causes.PROBES
     assert said("hare.fig12", found[found["cause"] != "data: a"]) == f"{causes.NO_STEP}. {causes.PROBES}"
     beside = "In 1 of 1 measure it begins outside of the row's own interval and is not of that number: m"
@@ -188,9 +194,15 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     told = "Not told from chance, as the interval over seeds holds 0: data: a (1 of 1)"
     assert said("hare.fig12", chance.assign(high=1.0)) == told and said("hare.fig12", chance.assign(high=-0.5)) == ""
     assert said("hare.fig12", plain.assign(low=math.nan)) == causes.NO_INTERVAL
-    unknown = f"{causes.ITSELF}. {causes.UNKNOWN}"
+    unknown = f"{ITSELF}. {causes.UNKNOWN}"
     assert said("hops.fig6", plain.assign(from_ours=math.nan)) == unknown
-    assert causes.said("hare.fig12", plain.assign(declared=causes.declared("hare.fig13"))) == causes.OTHER
+    one, other = (causes.gaps()[f"hare.fig{number}"] for number in (12, 13))
+    assert causes.said("hare.fig12", plain.assign(declared=causes.declared(other))) == causes.OTHER
+    order = {name: dict(reversed(fields.items())) for name, fields in reversed(one.probes.items())}
+    same = replace(one, probes=order, measures=[*reversed(one.measures)], draws=1)
+    assert causes.declared(same) == causes.declared(one)  # as it is written in another way
+    for of in ({"base": {"jobs": (1,)}}, {"size": "tiny"}, {"steps": one.probes, "probes": {}}):
+        assert causes.declared(replace(one, **of)) != causes.declared(one), of
     ends = [("ours", 2.0), ("data: a", 0.0), ("with all", 1.5), ("paper", 3.0), ("unexplained", 1.25)]
     away = pd.DataFrame([("m", cause, end, end, end, end) for cause, end in ends], columns=list(causes.COLUMNS)).assign(
         seeds=1, known=1
@@ -217,15 +229,15 @@ def test_the_page_on_papers_says_which_gaps_are_kept() -> None:
                 first, *last = re.findall(r"\d+[a-f]?(?:-[a-f])?", place)
                 numbers = range(int(first), int(last[0]) + 1) if last else [first.replace("-", "")]
                 names |= {f"{paper}.{kind}{number}" for number in numbers}
-            assert names <= set(causes.GAPS), part
+            assert names <= set(causes.gaps()), part
             assert {KeptResults().gap(name) is not None for name in names} <= {said.startswith("gap")}, (part, names)
             told |= names
-    varied = {name for name, of in causes.GAPS.items() if any("baseline: " in cause for cause in of.fields)}
+    varied = {name for name, of in causes.gaps().items() if any("baseline: " in cause for cause in of.fields)}
     assert varied <= told, varied - told
 
 
 def test_the_baseline_of_the_cost_policies_has_no_second_form_where_jobs_find_the_types_they_want() -> None:
-    """The reason that `NO_BASELINE` gives; where they do not, it has."""
+    """The reason that its gap gives; where they do not, it has."""
     tiny = replace(sizes_of("gavel.cost")["tiny"], cost_jobs=14)  # on 12 GPUs
     for per_day, alike in ((tiny.cost_per_day, True), (100 * tiny.cost_per_day, False)):
         scenario = cost.jobs_with_deadlines(replace(tiny, cost_per_day=per_day), 0)
@@ -254,11 +266,8 @@ def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     def compute(size: TwoNumbers) -> PaperFigure:
         return PaperFigure("F", "t", (Entry("m", "1", 10.0, 3.0 + size.a + size.b + size.a * size.b, "w.", "s"),))
 
-    paper = Reproduction("p", "P", {"tiny": TwoNumbers()}, (Exhibit("x", "says", compute),), ())
-    monkeypatch.setattr(causes, "exhibits", lambda: {"p.x": paper.exhibits[0]})
-    monkeypatch.setattr(causes, "sizes_of", lambda name: paper.sizes)
-    fields = {"a": {"a": 1.0}, "probe, c": {"a": 5.0}, "b": {"b": 1.0}}
-    monkeypatch.setattr(causes, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m",), fields)})
+    of = Causes(size="tiny", measures=("m",), steps={"a": {"a": 1.0}, "b": {"b": 1.0}}, probes={"c": {"a": 5.0}})
+    exhibit = only(monkeypatch, Exhibit("x", "says", compute, gap=of))
     found = gap("p.x").set_index("cause")[["from_ours", "from_all"]]
     assert found.loc["a"].tolist() == found.loc["b"].tolist() == [1.0, 2.0]
     assert found.loc["interaction"].tolist() == [1.0, -1.0] and found.loc["unexplained"].tolist() == [4.0, 4.0]
@@ -272,8 +281,7 @@ def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         (">", 6.0, "unexplained, more than", 0.0),  # as much is not more
         (">=", 6.0, "unexplained", 0.0),
     ):
-        claimed = {"p.x": replace(paper.exhibits[0], claims=(Claim("m", sign, value),))}
-        monkeypatch.setattr(causes, "exhibits", lambda claimed=claimed: claimed)
+        only(monkeypatch, replace(exhibit, claims=(Claim("m", sign, value),)))
         found = gap("p.x").set_index("cause")["from_ours"]
         assert found[rest] == left and found[f"paper, {sign} {value:g}"] == value
     made = [("probe, c", 1.0, 0.5, None), ("a", None, None, None), ("b", 1.0, 0.5, 2.0), ("paper", 2.0, None, 2.0)]
@@ -294,12 +302,8 @@ def test_a_claim_on_a_difference_is_parted_as_its_measures_are(monkeypatch: pyte
         return PaperFigure("F", "t", tuple(Entry(name, "1", None, value, "w.", "s") for name, value in ours.items()))
 
     fields = {"setting: a": {"a": 1.0}, "setting: b": {"b": 1.0}}
-    exhibit = Exhibit("x", "says", compute, (Claim("m", ">", 0, "n"),))
-    for module in (causes, table):
-        monkeypatch.setattr(module, "exhibits", lambda: {"p.x": exhibit})
-        monkeypatch.setattr(module, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m", "n"), fields)})
-    monkeypatch.setattr(causes, "sizes_of", lambda name: {"tiny": TwoNumbers()})
-    monkeypatch.setattr(causes, "NO_BASELINE", {})
+    of = Causes(size="tiny", measures=("m", "n"), steps=fields)
+    exhibit = only(monkeypatch, Exhibit("x", "says", compute, (Claim("m", ">", 0, "n"),), gap=of))
     KeptResults(tmp_path / "twice").add_gap("p.x", pd.concat([gap("p.x")] * 2), 1.0, "c")
     with pytest.raises(InputError, match=r"gap\.p\.x\.csv: got 'm, ours'.*once"):
         KeptResults(tmp_path / "twice").gap("p.x")
@@ -327,10 +331,10 @@ def test_a_claim_on_a_difference_is_parted_as_its_measures_are(monkeypatch: pyte
         ((Claim("m", "<", 0.35),), "paper, < 0.35", -0.05),
         ((Claim("m", value=0.2),), "paper", -0.2),
     ):
-        exhibit = replace(exhibit, claims=(Claim("m", ">", 0.3),))
+        only(monkeypatch, replace(exhibit, claims=(Claim("m", ">", 0.3),)))
         kept = causes.as_claimed("p.x", gap("p.x"))
         assert set(kept[kept["measure"] == "m"]["cause"]) >= {"paper, > 0.3", "unexplained"}
-        exhibit = replace(exhibit, claims=claims)
+        only(monkeypatch, replace(exhibit, claims=claims))
         today = causes.as_claimed("p.x", kept).query("measure == 'm'")
         assert today["cause"].iloc[-2] == said and today["from_all"].iloc[-1] == pytest.approx(left, nan_ok=True)
 
@@ -342,9 +346,7 @@ def test_a_gap_is_of_the_seeds_in_which_all_is_known(monkeypatch: pytest.MonkeyP
         ours = math.nan if size.a and size.seed == 2 else 10.0 * size.seed + size.a * size.seed
         return PaperFigure("F", "t", (Entry("m", "1", 10.0, ours, "w.", "s"),))
 
-    monkeypatch.setattr(causes, "exhibits", lambda: {"p.x": Exhibit("x", "says", compute)})
-    monkeypatch.setattr(causes, "sizes_of", lambda name: {"tiny": TwoNumbers()})
-    monkeypatch.setattr(causes, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m",), {"a": {"a": 1.0}}, 3)})
+    only(monkeypatch, Exhibit("x", "says", compute, gap=Causes(size="tiny", measures=("m",), steps={"a": {"a": 1.0}})))
     found = gap("p.x").set_index("cause")
     assert found.loc[["ours", "a", "with all"], "from_ours"].tolist() == [5.0, 0.5, 5.5]
     assert found.loc["a", ["low", "high"]].tolist() == pytest.approx([0.5 - 6.3531, 0.5 + 6.3531], abs=1e-3)  # paired
@@ -357,8 +359,6 @@ def test_baselines_that_are_had_in_another_way_are_causes_of_their_own(monkeypat
         return PaperFigure("F", "t", (Entry("m", "1", 10.0, sum(size.rivals), "w.", "s"),))
 
     fields = {"one": {"rivals": (2.0,)}, "other": {"rivals": (5.0,)}}
-    monkeypatch.setattr(causes, "exhibits", lambda: {"p.x": Exhibit("x", "says", compute)})
-    monkeypatch.setattr(causes, "sizes_of", lambda name: {"tiny": TwoNumbers()})
-    monkeypatch.setattr(causes, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m",), fields)})
+    only(monkeypatch, Exhibit("x", "says", compute, gap=Causes(size="tiny", measures=("m",), steps=fields)))
     found = gap("p.x").set_index("cause")["from_ours"]
     assert found[["one", "other", "with all", "interaction"]].tolist() == [2.0, 5.0, 7.0, 0.0]

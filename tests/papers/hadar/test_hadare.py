@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 import workbench
-from reproduction.causes import GAPS
+from reproduction.causes import gaps
 from reproduction.hadar import physical
 from reproduction.hadar.settings import SIZES
 from workbench.analysis.contract_rules.schedulers import Watched
@@ -442,7 +442,7 @@ def test_no_row_mixes_the_mechanisms_and_ours_stands_in_gaps_alone():
     used = {line.name: line.knobs.get("payoff") for line in physical.LINES if line.scheduler == "hadare"}
     assert used == {"HadarE": "utility"}
     for name in ("fig8", "fig9", "fig10"):
-        ours = {cause: of for cause, of in GAPS[f"hadar.{name}"].fields.items() if "(ours)" in cause}
+        ours = {cause: of for cause, of in gaps()[f"hadar.{name}"].fields.items() if "(ours)" in cause}
         assert list(ours.values()) == [{"payoff": "balanced"}] and all(cause.startswith("probe") for cause in ours)
 
 
