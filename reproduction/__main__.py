@@ -184,8 +184,11 @@ def _table(args: argparse.Namespace) -> int:
     ]  # fmt: skip
     sys.stdout.write(aligned(names, lines, left=len(names)) + f"\n{counts(found)}\n")
     for row in found if args.names else ():
-        why = f"{row['reason'] or row['no_again']}\n"
-        sys.stdout.write(f"\n{row['paper']}\n{_shown(row['id'], row['size'], results) if row['size'] else why}")
+        sys.stdout.write(f"\n{row['paper']}\n")
+        if row["size"]:
+            sys.stdout.write(f"Of size {row['size']}: {row['why_size']}\n{_shown(row['id'], row['size'], results)}")
+        else:
+            sys.stdout.write(f"{row['reason'] or row['no_again']}\n")
     return 0
 
 

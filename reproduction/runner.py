@@ -21,8 +21,8 @@ WIDTH = 0.05
 """ours: seeds are added until the interval of each claim reaches no further than this share of its mean, or `MOST`;
 where a claim is open at that width, all of `MOST`: who ended where it came out well would find what is not there. One
 that is the same in each of few seeds whose other measures differ has no width to go by yet. Over spans of a trace more
-seeds are more draws of each span: they make it no narrower than the spans lie apart. `ENOUGH`, at a size that is nearer
-to the paper than one with all, for the verdict to be of it: what `MOST` would take is told then."""
+seeds are more draws of each span: they make it no narrower than the spans lie apart. `ENOUGH`: see `ranked`; what
+`MOST` would take is told then."""
 
 QUICK = (SMALLEST, "small")
 """Sizes of seconds to minutes."""
@@ -89,18 +89,39 @@ def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list
     return left[:1]
 
 
-def ranked(name: str, results: KeptResults) -> list[str]:
-    """Sizes at which an exhibit is kept, first the one that has its verdict: of those with all the seeds that are
-    wanted, or `ENOUGH`, else of those with `FEWEST`, the nearest to the paper, on the authors' data where they have
-    one, but where these stand `beside`."""
-    least = FEWEST if exhibits()[name].seeded else 1
-    kept = [size for size in reversed(list(sizes_of(name))) if size != SMALLEST and results.seeds(name, size)]
-    few = {size: (not _finished(name, size, results), len(results.seeds(name, size)) < least) for size in kept}
-    return sorted(kept, key=lambda size: (_beside(name, size), *few[size]))
+def ranked(name: str, results: KeptResults, done: str = "") -> list[str]:
+    """Sizes at which an exhibit is kept, the first of which has its verdict: of those that do not stand `beside` those
+    that have all the seeds that are wanted, or `ENOUGH`, else `FEWEST`; of these the nearest to the paper. done: a
+    size, as if it had all."""
+    kept = [size for size in sizes_of(name) if size != SMALLEST and (size == done or results.seeds(name, size))]
+    rank = {size: (_beside(name, size), size != done and _lacks(name, size, results)) for size in reversed(kept)}
+    return sorted(rank, key=rank.__getitem__)
 
 
-def _finished(name: str, size: str, results: KeptResults) -> bool:
-    return len(results.seeds(name, size)) >= ENOUGH or not wanted(name, size, results)
+STANDING = (
+    f"with {ENOUGH} seeds, or all that are wanted",
+    f"with {FEWEST} seeds, as none has {ENOUGH}",
+    f"of those kept, as none has {FEWEST} seeds",
+)
+"""By how much the best of them lacks."""
+
+
+def why_first(name: str, results: KeptResults) -> str:
+    """Why an exhibit's verdict is of the size that it is, by the rule of `ranked`."""
+    first, *others = ranked(name, results)
+    if not others:
+        return "no other is kept"
+    seeds = f" {STANDING[_lacks(name, first, results)]}" if exhibits()[name].seeded else ""
+    data = ", but for the authors' data" if _beside(name, others[-1]) else ""
+    return f"nearest to the paper{seeds}{data}"
+
+
+def _lacks(name: str, size: str, results: KeptResults) -> int:
+    """Which of `STANDING` a size has."""
+    seeds = len(results.seeds(name, size))
+    if seeds >= ENOUGH or not wanted(name, size, results):
+        return 0
+    return 2 if exhibits()[name].seeded and seeds < FEWEST else 1
 
 
 def _beside(name: str, size: str) -> bool:
@@ -108,13 +129,14 @@ def _beside(name: str, size: str) -> bool:
 
 
 def decides_none(name: str, size: str, results: KeptResults) -> bool:
-    """Whether nothing that is computed at a size would change an exhibit's verdict, or another that is finished has it,
-    that stands no more `beside`, and this one, which takes hours, has nothing."""
-    sizes, first = list(sizes_of(name)), next(iter(ranked(name, results)), size)
-    if size in (*QUICK, first) or size not in sizes or not exhibits()[name].has(size):
+    """Whether what is computed at a size changes no verdict, as another has it that lacks nothing; or takes hours, and
+    is not begun, where such a one that is no more `beside` is there."""
+    kept = ranked(name, results)
+    if size in (*QUICK, *kept[:1]) or not kept or size not in sizes_of(name) or not exhibits()[name].has(size):
         return False
-    one, other = ((_beside(name, each), -sizes.index(each)) for each in (first, size))
-    return _finished(name, first, results) and (one < other or (one[0] == other[0] and not results.seeds(name, size)))
+    alike = _beside(name, size) == _beside(name, kept[0])
+    behind = ranked(name, results, size)[0] != size or (alike and size not in kept)
+    return behind and not _lacks(name, kept[0], results)
 
 
 def kept_cells(name: str, results: KeptResults) -> list[Cell]:

@@ -16,7 +16,7 @@ from reproduction.exhibits import AUTHORS, NEAR, PROBE, Exhibit, Finding, findin
 from reproduction.figure import as_html
 from reproduction.registry import chosen, exhibits, reproductions, sizes_of
 from reproduction.results import KeptResults
-from reproduction.runner import MOST, ranked, wanted
+from reproduction.runner import MOST, ranked, wanted, why_first
 from workbench.analysis.metrics.confidence import LEVEL, chance, holm
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number
@@ -36,12 +36,12 @@ def rows(results: KeptResults | None = None, *names: str) -> list[dict[str, Any]
 
     names: of exhibits or papers, by default all; raises InputError for one that there is not.
 
-    The verdict is that at the first size of `ranked`, as are seeds, command, commit and interval, which is of the first
-    claim there, null above or below where it has no end, of seconds of a machine their `spread`; of each data the first
-    of its sizes stands beside it. outcomes: how many claims hold, have the direction, are open or fail. more: of a row
-    whose intervals are wide and that has fewer than `MOST` seeds. machine_s: CPU seconds of its processes, some more
-    beside other work than alone. other_scales: what is kept at sizes beside these; trends: what becomes of a claim's
-    measure there.
+    The verdict is that at the first size of `ranked` (why_size: in words), as are seeds, command, commit and interval,
+    which is of the first claim there, null above or below where it has no end, of seconds of a machine their `spread`;
+    of each data the first of its sizes stands beside it. outcomes: how many claims hold, have the direction, are open
+    or fail. more: of a row whose intervals are wide and that has fewer than `MOST` seeds. machine_s: CPU seconds of its
+    processes, some more beside other work than alone. other_scales: what is kept at sizes beside these; trends: what
+    becomes of a claim's measure there.
     """
     kept = results or KeptResults()
     return [_row(name, exhibits()[name], kept) for name in chosen(names)]
@@ -76,6 +76,7 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
         "reason": exhibit.reason,
         "unvaried": list(exhibit.unvaried),
         **{each: shown.get(each) for each in names},
+        "why_size": why_first(name, results) if sizes else None,
         "seeds": shown.get("seeds") or (None if exhibit.seeded or exhibit.timed else exhibit.told(0)),
         "authors_data": there.get(of[True]),
         "built_in_data": there.get(of[False]),
@@ -179,6 +180,11 @@ def told_verdict(row: Mapping[str, Any]) -> str:
     return f"{row['verdict']}{part}"
 
 
+def _told_size(row: Mapping[str, Any]) -> str:
+    """Which size of several a row is of, and why."""
+    return f"the verdict is of size {row['size']}: {row['why_size']}" if len(kept_sizes(row)) > 1 else ""
+
+
 def told_outcomes(row: Mapping[str, Any]) -> str:
     """How many claims of a row came out how, as `2 holds, 1 open`."""
     return ", ".join(f"{count} {outcome}" for outcome, count in (row["outcomes"] or {}).items())
@@ -217,7 +223,7 @@ class Evidence:
         plain = next(each.belief for each in reproductions() if each.name == self.paper)
         short = [
             (row["id"], told_verdict(row), told_outcomes(row), row["paper"],
-             "; ".join(filter(None, (row["scale"], row["reason"], row["no_gap"]))), told_seeds(row),
+             "; ".join(filter(None, (row["scale"], _told_size(row), row["reason"], row["no_gap"]))), told_seeds(row),
              (row["belief"] or "").replace(plain, ""), row["command"] or "")
             for row in self.rows
         ]  # fmt: skip

@@ -316,6 +316,8 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
         unvaried = [what for row in page.rows for what in row["unvaried"]]
         assert all(shown.count(f"<li>{html.escape(what)}: ") == 1 for what in unvaried), "once, with its exhibits"
         for row in page.rows:
+            several = len(table.kept_sizes(row)) > 1
+            assert not several or html.escape(f"of size {row['size']}: {row['why_size']}") in shown, row["id"]
             assert (f"{row['id']} by scale" in shown) == bool(row["other_scales"]), row["id"]
             claims = [claim["measure"] for each in row["other_scales"] for claim in each["claims"]]
             assert not claims or set(claims) <= set(table.by_scale(row)["measure"])
@@ -360,16 +362,17 @@ def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_compute
     name, kept = "gavel.information", KeptResults(tmp_path)
     every = KeptResults().read(name).query("size == 'authors'")
     first, few = every[every["seed"] == 0], every[every["seed"] < runner.FEWEST]
-    for size, of, shown in (
-        ("tiny", every, None),  # is no evidence
-        ("authors", first, "authors"),  # the only one
-        ("full", few, "full"),
-        ("authors_thrice", few, "authors_thrice"),  # of those that want more the nearest
-        ("middle", every, "middle"),
+    for size, of, shown, why in (
+        ("tiny", every, None, None),  # is no evidence
+        ("authors", first, "authors", "no other is kept"),
+        ("full", few, "full", "with 3 seeds, as none has 10"),
+        ("authors_thrice", few, "authors_thrice", "with 3 seeds, as none has 10"),
+        ("middle", every, "middle", "with 10 seeds, or all that are wanted"),
     ):
         kept.add(name, of.assign(size=size))
         row, *_ = table.rows(kept, name)
         assert row["size"] == shown, size
+        assert row["why_size"] == (why if why is None or "no other" in why else f"nearest to the paper {why}")
         left_out = {each for each in sizes_of(name) if runner.decides_none(name, each, kept)}
         assert left_out == ({"authors_whole"} if size == "middle" else set())
     kept.add(name, every[every["seed"] > 0].assign(size="authors"))
@@ -400,6 +403,7 @@ def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_compute
     for size in ("full", "authors"):
         kept.add(name, every.assign(size=size))
     assert runner.ranked(name, kept)[0] == "full" and runner.decides_none(name, "authors", kept)  # stands beside
+    assert runner.why_first(name, kept).endswith(", or all that are wanted, but for the authors' data")
     alone = KeptResults(tmp_path / "alone")
     alone.add(name, every.assign(size="authors"))
     assert [runner.decides_none(name, size, alone) for size in ("full", "authors_twice")] == [False, True]
