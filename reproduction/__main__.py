@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     run_it.add_argument(
         "--size",
         help="tiny (seconds), small (minutes), middle, full (hours), of Chronus also days, or with their "
-        "data authors, authors_half, authors_twice, authors_thrice, authors_whole; default: tiny",
+        "data authors, authors_half, authors_twice, authors_thrice, authors_steady, authors_whole; default: tiny",
     )
     run_it.add_argument("--seeds", type=int, default=MOST, help=f"at most so many, 1 to {MOST}; default: {MOST}")
     run_it.add_argument("--workers", type=int, default=2, help="how many; default: 2")

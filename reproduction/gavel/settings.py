@@ -1,12 +1,12 @@
 """Sizes of the reproduction, and the clusters and traces of Gavel's evaluation (section 7.1) from the built-in data.
 
-Full is the paper's setting with the cluster and the arrival rates at a third, so that an hour on two cores is enough
-(of Fig. 19, which has pairs at every batch, nobody measured it); rates are stated for the paper's 108 GPUs. Small is
-its setting on a ninth of the GPUs with 30 measured jobs, a minute for a seed of a figure; authors is the same with the
-authors' measured speeds, as are authors_thrice and authors_whole on 36 and the paper's 108. These have the curves over
-loads: even steps from half of what a line sustains that goes by speeds' mean over types (all work over all speeds) to
-past it; jobs are measured once a cluster has filled, after as many hours of a rate at each. Tiny draws jobs of 1 to 4
-h, of which a dozen reach a steady state. What the paper does not print is (ours): the rates, nodes of four GPUs.
+Rates are stated for the paper's 108 GPUs. Full has a third of them, small a ninth with 30 measured jobs; authors is the
+same with the authors' measured speeds, as is authors_thrice on 36 GPUs, whose curves over loads are of a cluster that
+has just filled: jobs 200 to 450, from half of the load that a line sustains that goes by speeds' mean over types to
+past it. In authors_steady and authors_whole, on 36 GPUs and on 108, jobs are measured where the authors' program does
+(code), as many later as there are more GPUs, at every second rate of its grid (code: 0 to 6 jobs/h of one GPU in 16
+points, 0 to 3 of several in 11). Tiny draws jobs of 1 to 4 h, of which a dozen reach a steady state. What neither the
+paper nor the program says is (ours): the rates of other sizes, nodes of four GPUs.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from workbench.scenario.traces.synthetic import Durations, generate
 
 PAPER_GPUS = 108  # paper: 7.1
 HOUR = 3600.0
+PROGRAM_FIRST, PROGRAM_MEASURED = 4000, 1000
+"""code: of the paper's 108 GPUs which jobs are measured (EXPERIMENTS.md of the authors' program: `-s 4000 -e 5000`)."""
 
 
 @dataclass(frozen=True)
@@ -148,19 +150,29 @@ SIZES = {
 
 
 SIZES["authors"] = replace(SIZES["small"], name="authors", measured_speeds=True)
+SIZES["authors_thrice"] = replace(
+    SIZES["authors"],
+    name="authors_thrice",
+    cluster="v100=3x4,p100=3x4,k80=3x4",
+    warm=200,
+    measured=250,
+    trailing=800,
+    single=(2.5, 3.5, 4.5, 5.5),
+    multiple=(1.6, 2.2, 2.8, 3.4),
+    batches=(100, 400, 700),
+)
 SIZES |= {
     name: replace(
-        SIZES["authors"],
+        SIZES["authors_thrice"],
         name=name,
         cluster=f"v100={nodes}x4,p100={nodes}x4,k80={nodes}x4",
-        warm=200 * nodes // 3,
-        measured=measured,
-        trailing=800 * nodes // 3,
-        single=(2.5, 3.5, 4.5, 5.5),
-        multiple=(1.6, 2.2, 2.8, 3.4),
-        batches=(100, 400, 700),
+        warm=PROGRAM_FIRST * nodes // 9,
+        measured=PROGRAM_MEASURED * nodes // 9,
+        trailing=1000 * nodes,
+        single=(2.4, 3.2, 4.0, 4.8, 5.6),
+        multiple=(1.2, 1.8, 2.4, 3.0),
     )
-    for name, nodes, measured in (("authors_thrice", 3, 250), ("authors_whole", 9, 400))
+    for name, nodes in (("authors_steady", 3), ("authors_whole", 9))
 }
 
 
@@ -247,8 +259,10 @@ SMALLER = "smaller, so that many seeds fit a few hours of two cores"
 
 def simulated_scale(size: GavelSize) -> str:
     """Of a figure over loads."""
-    gpus, jobs = gpus_of(size.cluster), f"{size.measured} measured jobs a point"
-    return f"{gpus} GPUs, {jobs}; the paper {PAPER_GPUS} GPUs{'' if gpus == PAPER_GPUS else f': {SMALLER}'}"
+    gpus, last = gpus_of(size.cluster), PROGRAM_FIRST + PROGRAM_MEASURED
+    jobs = f"jobs {size.warm:,} to {size.warm + size.measured:,} are measured"
+    theirs = f"of the authors' program {PROGRAM_FIRST:,} to {last:,} on {PAPER_GPUS}"
+    return f"{gpus} GPUs, {jobs}; {theirs}{'' if gpus == PAPER_GPUS else f': {SMALLER}'}"
 
 
 def physical_scale(size: GavelSize) -> str:

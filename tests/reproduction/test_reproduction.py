@@ -374,7 +374,7 @@ def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_compute
         assert row["size"] == shown, size
         assert row["why_size"] == (why if why is None or "no other" in why else f"nearest to the paper {why}")
         left_out = {each for each in sizes_of(name) if runner.decides_none(name, each, kept)}
-        assert left_out == ({"authors_whole"} if size == "middle" else set())
+        assert left_out == ({"authors_steady", "authors_whole"} if size == "middle" else set())
     kept.add(name, every[every["seed"] > 0].assign(size="authors"))
     row, *_ = table.rows(kept, name)
     alike = ("size", "seeds", "interval", "command", "commit", "verdict", "scale", "settings", "outcomes")
@@ -385,7 +385,7 @@ def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_compute
     )
     assert {(each["from"], each["to"]) for each in row["trends"]} == {("middle", "full"), ("authors", "authors_thrice")}
     left_out = {size for size in sizes_of(name) if runner.decides_none(name, size, kept)}
-    assert left_out == {"middle", "full", "authors_whole"}  # not what is begun nearer to the paper
+    assert left_out == {"middle", "full", "authors_steady", "authors_whole"}  # not what is begun nearer to the paper
     for seeds, shown in ((runner.ENOUGH - 1, "authors"), (runner.ENOUGH, "authors_thrice")):
         ten = KeptResults(tmp_path / str(seeds))
         for size, of in (("authors", every), ("authors_thrice", every[every["seed"] < seeds])):
