@@ -4,9 +4,9 @@ The rule, for the mean of a measure over seeds and its 95 % interval (Student's,
 logarithms: a geometric mean; of a deterministic one the number itself; over spans of a trace, each the mean of its
 draws, where seeds are draws of a few), against a number p that the paper prints: it *holds* where the mean is within
 `NEAR` of p and no end of the interval further than that from the mean; else it has the *direction* where the measure
-compares two things (`/`, `over`), the whole interval lies on the paper's side of 1 and the mean is at most `FAR` times
-as far from 1 as p, and at least a `FAR`-th; else it is *open* where the interval comes within `NEAR` of p; else it
-*fails*. A claim without a number, as `> 1`, holds, fails or is open as the whole interval has it, none of it, or a
+compares two things (`Exhibit.ratios`), the whole interval lies on the paper's side of 1 and the mean is at most `FAR`
+times as far from 1 as p, and at least a `FAR`-th; else it is *open* where the interval comes within `NEAR` of p; else
+it *fails*. A claim without a number, as `> 1`, holds, fails or is open as the whole interval has it, none of it, or a
 part; so is *significantly* read where no number stands. What a paper says of a curve (`up to p times`) is judged on one
 point, chosen by the means over seeds, never seed by seed.
 
@@ -90,6 +90,10 @@ class Claim(NamedTuple):
         )
         return measure + "".join(less)
 
+    def aim(self, paper: float) -> float:
+        """What it is held against: the number that the paper prints, or its own."""
+        return self.value if math.isnan(paper) else paper
+
     def text(self, paper: float) -> str:
         """As read in the table."""
         if self.sign != "=":
@@ -154,7 +158,8 @@ class Exhibit:
     one after the other are of so many spans of it, which begin again then, 0: each is a draw of its own; beside:
     whether what is kept with the authors' data, of a part or of another workload of the paper's, decides nothing;
     unvaried: what is not as the paper has it and neither its gap nor another row varies, so that it may be a reason;
-    gap: what its difference from the paper is parted into; no_gap: why there is nothing to part.
+    gap: what its difference from the paper is parted into; no_gap: why there is nothing to part; ratios: a pattern of
+    the measures that are one thing over another, without a unit.
     """
 
     name: str
@@ -173,6 +178,7 @@ class Exhibit:
     unvaried: tuple[str, ...] = ()
     gap: Causes | None = None
     no_gap: str = ""
+    ratios: str = "* / *"
 
     def has(self, size: str) -> bool:
         """Whether it is computed at a size of that name."""
@@ -180,7 +186,7 @@ class Exhibit:
 
     def told(self, seeds: int) -> int | str:
         """What a table says of the seeds of a result."""
-        return seeds if self.seeded else f"{seeds} runs" if self.timed else "deterministic"
+        return seeds if self.seeded and self.compute else f"{seeds} runs" if self.timed else "deterministic"
 
     def spans_at(self, size: str) -> int:
         """Of how many spans of the authors' trace its seeds are draws at a size, 0: of none."""
@@ -189,6 +195,10 @@ class Exhibit:
     def is_timed(self, measure: str) -> bool:
         """Whether a measure is seconds of the machine it runs on."""
         return fnmatchcase(measure, self.timed)
+
+    def is_ratio(self, measure: str) -> bool:
+        """Whether a measure is one thing over another: above 0, and on either side of 1."""
+        return fnmatchcase(measure, self.ratios)
 
 
 class Finding(NamedTuple):
@@ -221,46 +231,63 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
     off a measure that is not is open, too.
     """
     known = {str(measure): rows for measure, rows in cells.groupby("measure", sort=False)}
-    found = []
-    firsts = {measure: claim for measure in known if (claim := claim_of(exhibit.claims, measure))}
-    same = ((at, each) for at, first in firsts.items() for each in exhibit.claims if each.measure == first.measure)
-    for measure, claim in ((at, each) for at, each in same if not each.point):
-        rows = known[measure]
-        paper, unit = float(rows["paper"].iloc[0]), str(rows["unit"].iloc[0])
-        aim = claim.value if math.isnan(paper) else paper
-        if claim.sign == "=" and math.isnan(aim):
-            continue
-        made = rows.set_index("seed")["ours"]
-        ratio = unit == "1" and (" / " in measure or " over " in measure)
-        for other, times in claim.taken(measure).items():
-            made = made - times * (known[other].set_index("seed")["ours"] if other in known else math.nan)
-        unknown = bool(made.isna().any())
-        if spans := exhibit.spans_at(str(rows["size"].iloc[0])):
-            made = made.groupby(made.index % spans).mean()
-        ours = made.dropna().tolist()
-        if len(set(ours)) == 1 and (len(ours) > 1 or not exhibit.seeded):
-            mean = low = high = ours[0]
-        elif ours and ratio and " / " in measure and not claim.less:
-            mean, low, high = ratio_interval(ours)
-        else:
-            mean, half = mean_interval(ours) if ours else (math.nan, math.nan)
-            low, high = mean - half, mean + half
-        outcome = "open" if unknown and not claim.absent else judged(claim, aim, unit, mean, low, high, ratio)
-        said = claim.text(aim) + claim.ours
-        found.append(Finding(claim.told(measure), unit, said, paper, mean, low, high, len(ours), outcome))
-    unmeasured = (math.nan,) * 4
+    found = [
+        _on_measure(exhibit, claim, measure, known)
+        for measure, first in ((measure, claim_of(exhibit.claims, measure)) for measure in known)
+        for claim in exhibit.claims
+        if first and claim.measure == first.measure and not claim.point
+    ]
     for claim in exhibit.claims if known else ():
-        counted = _points(claim, known) if claim.point else []
-        if counted:
-            paper, size = float(counted[0]["paper"].iloc[0]), counted[0]["seed"].nunique()
-            mean, low, high = _extreme(claim, [rows["ours"].tolist() for rows in counted])
-            aim = claim.value if math.isnan(paper) else paper
-            outcome = judged(claim, aim, "1", mean, low, high, ratio=True)
-            found.append(Finding(claim.told(""), "1", claim.text(aim), paper, mean, low, high, size, outcome))
-        elif claim.point or (not claim.absent and not any(fnmatchcase(measure, claim.measure) for measure in known)):
-            said = claim.text(claim.value) + claim.ours
-            found.append(Finding(claim.told(claim.measure), "", said, *unmeasured, 0, "open"))
-    return found
+        if claim.point:
+            found.append(_on_curve(claim, known))
+        elif not claim.absent and not any(fnmatchcase(measure, claim.measure) for measure in known):
+            found.append(_unmeasured(claim))
+    return [each for each in found if each is not None]
+
+
+def _on_measure(exhibit: Exhibit, claim: Claim, measure: str, known: Mapping[str, pd.DataFrame]) -> Finding | None:
+    """None where the paper has no number for it."""
+    rows = known[measure]
+    paper, unit, size = (rows[column].iloc[0] for column in ("paper", "unit", "size"))
+    aim = claim.aim(paper)
+    if claim.sign == "=" and math.isnan(aim):
+        return None
+    made = rows.set_index("seed")["ours"]
+    for other, times in claim.taken(measure).items():
+        made = made - times * (known[other].set_index("seed")["ours"] if other in known else math.nan)
+    unknown = bool(made.isna().any()) and not claim.absent
+    if spans := exhibit.spans_at(size):
+        made = made.groupby(made.index % spans).mean()
+    ours, ratio = made.dropna().tolist(), exhibit.is_ratio(measure)
+    exact = len(set(ours)) == 1 and (len(ours) > 1 or not exhibit.seeded)
+    mean, low, high = (ours[0],) * 3 if exact else _interval(ours, ratio and not claim.less)
+    outcome = "open" if unknown else judged(claim, aim, unit, mean, low, high, ratio)
+    return Finding(claim.told(measure), unit, claim.text(aim) + claim.ours, paper, mean, low, high, len(ours), outcome)
+
+
+def _on_curve(claim: Claim, known: Mapping[str, pd.DataFrame]) -> Finding:
+    """Of ratios."""
+    points = _points(claim, known)
+    if not points:
+        return _unmeasured(claim)
+    paper, seeds = float(points[0]["paper"].iloc[0]), points[0]["seed"].nunique()
+    aim = claim.aim(paper)
+    mean, low, high = _extreme(claim, [rows["ours"].tolist() for rows in points])
+    outcome = judged(claim, aim, "1", mean, low, high, ratio=True)
+    return Finding(claim.told(""), "1", claim.text(aim) + claim.ours, paper, mean, low, high, seeds, outcome)
+
+
+def _unmeasured(claim: Claim) -> Finding:
+    said = claim.text(claim.value) + claim.ours
+    return Finding(claim.told(claim.measure), "", said, math.nan, math.nan, math.nan, math.nan, 0, "open")
+
+
+def _interval(ours: Sequence[float], ratio: bool) -> tuple[float, float, float]:
+    """Their mean, and from where to where it is expected; NaN of none."""
+    if ratio and ours:
+        return ratio_interval(ours)
+    mean, half = mean_interval(ours) if ours else (math.nan, math.nan)
+    return mean, mean - half, mean + half
 
 
 def _points(claim: Claim, known: Mapping[str, pd.DataFrame]) -> list[pd.DataFrame]:

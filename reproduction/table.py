@@ -54,22 +54,9 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
     of = {authors: next((s for s in sizes if s.startswith(AUTHORS) == authors), "") for authors in (True, False)}
     gap = _gap(name, results, shown.get("claims", ()))
     names = (
-        "size",
-        "verdict",
-        "outcomes",
-        "settings",
-        "scale",
-        "seeds",
-        "more",
-        "interval",
-        "interval_of",
-        "command",
-        "commit",
-        "again",
-        "no_again",
-        "machine_s",
-        "belief",
-    )
+        "size", "verdict", "outcomes", "settings", "scale", "seeds", "more", "interval", "interval_of", "belief",
+        "command", "commit", "again", "no_again", "machine_s",
+    )  # fmt: skip
     return {
         "id": name,
         "paper": exhibit.says,
@@ -77,7 +64,7 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
         "unvaried": list(exhibit.unvaried),
         **{each: shown.get(each) for each in names},
         "why_size": why_first(name, results) if sizes else None,
-        "seeds": shown.get("seeds") or (None if exhibit.seeded or exhibit.timed else exhibit.told(0)),
+        "seeds": shown.get("seeds") or (None if exhibit.timed or exhibit.told(0) == 0 else ALIKE),
         "authors_data": there.get(of[True]),
         "built_in_data": there.get(of[False]),
         "other_scales": [there[size] for size in sizes_of(name) if size in there and size not in of.values()],
@@ -227,16 +214,7 @@ class Evidence:
              (row["belief"] or "").replace(plain, ""), row["command"] or "")
             for row in self.rows
         ]  # fmt: skip
-        names = [
-            "exhibit",
-            "verdict",
-            "claims",
-            "the paper",
-            "scale, or why not",
-            "seeds",
-            "speeds",
-            "command",
-        ]
+        names = ["exhibit", "verdict", "claims", "the paper", "scale, or why not", "seeds", "speeds", "command"]
         unvaried: dict[str, list[str]] = {}
         for row in self.rows:
             for what in row["unvaried"]:

@@ -123,12 +123,7 @@ def _end_to_end(draws: int) -> Causes:
 TITLE = "Chronus"
 BELIEF = "there is one type; run times as profiled by Chronus, true for the others and where it says known"
 EXHIBITS = (
-    Exhibit(
-        "fig2",
-        "The time of an iteration is stable",
-        reason="Measured on GPUs, which there are none of here.",
-        seeded=False,
-    ),
+    Exhibit("fig2", "The time of an iteration is stable", reason="Measured on GPUs, which there are none of here."),
     Exhibit(
         "fig5",
         "GPUs are asked for in bursts (5b)",
@@ -327,7 +322,7 @@ EXHIBITS = (
         unvaried=SPREAD,
         gap=_end_to_end(10),
     ),
-    Exhibit("fig10", "Simulation and Kubernetes agree", reason="Needs a cluster with Kubernetes.", seeded=False),
+    Exhibit("fig10", "Simulation and Kubernetes agree", reason="Needs a cluster with Kubernetes."),
     Exhibit(
         "first_days",
         "On the authors' Philly files, spans of five days: Chronus misses least (Fig. 9a; drawn: chronus.fig9ab)",

@@ -78,6 +78,7 @@ EXHIBITS = (
         sizes=("authors",),
         scale=lambda size: "two models on two types, as in the paper",
         belief=NOBODY,
+        ratios="* over *",
         no_gap=f"{VARIED}two measurements of the authors, and those at their other batch sizes",
     ),
     Exhibit(

@@ -58,6 +58,7 @@ EXHIBITS = (
             ),
         ),
         scale=trace_scale,
+        ratios="",
         no_gap=f"{VARIED}both ways to read utilisation; the baselines in the gap of Fig. 4",
     ),
     Exhibit(
@@ -154,7 +155,6 @@ EXHIBITS = (
         "tab4",
         "Models trained by forked copies are better: images 91.62 % against 87.34 %",
         reason="Its five models need GPUs; the page trains a network of one hidden layer on digits in their place.",
-        seeded=False,
     ),
     Exhibit(
         "fig11",

@@ -39,15 +39,13 @@ EXHIBITS = (
         "fig1",
         "Three jobs: completion times add up to 10.5 s oblivious to speeds, 9 s a GPU each, 8.5 s interleaved",
         reason="Its table of times is not in the text; the built-in example's are chosen to give these sums.",
-        seeded=False,
     ),
     Exhibit(
         "fig2",
         "ResNet50 is 2 times as fast on a T4 and 7 times on a V100 as on a K80, GraphSAGE 2 times on a V100",
         reason=f"{HARDWARE} The built-in speeds were made from these numbers.",
-        seeded=False,
     ),
-    Exhibit("fig3", "GraphSAGE uses a V100 for less than 30 %", reason=HARDWARE, seeded=False),
+    Exhibit("fig3", "GraphSAGE uses a V100 for less than 30 %", reason=HARDWARE),
     Exhibit(
         "fig4",
         "A round whose tasks may run in sequence ends sooner than one at a fixed scale",
@@ -56,17 +54,9 @@ EXHIBITS = (
         scale=simulated_scale,
     ),
     Exhibit(
-        "fig5",
-        "A faster GPU beside a K80 brings no acceleration, as gradients wait for the K80",
-        reason=CONSTRUCTED,
-        seeded=False,
+        "fig5", "A faster GPU beside a K80 brings no acceleration, as gradients wait for the K80", reason=CONSTRUCTED
     ),
-    Exhibit(
-        "fig6",
-        "The K80 is always busy, the V100 rarely for more than half of the time",
-        reason=CONSTRUCTED,
-        seeded=False,
-    ),
+    Exhibit("fig6", "The K80 is always busy, the V100 rarely for more than half of the time", reason=CONSTRUCTED),
     Exhibit(
         "fig7",
         "Switching costs about 9 times as much as training; with it the GPU is used for half at most (Fig. 8)",
@@ -76,12 +66,11 @@ EXHIBITS = (
         scale=lambda size: FEW,
         no_gap=f"{VARIED}three designs of a switch; Fig. 7 and the paper's own Table 3 do not agree",
     ),
-    Exhibit("fig11", "Times of training and synchronising hardly vary between rounds", reason=HARDWARE, seeded=False),
+    Exhibit("fig11", "Times of training and synchronising hardly vary between rounds", reason=HARDWARE),
     Exhibit(
         "tab3",
         "Time of a switch over that of a task, by model and way of switching",
         reason="A switch takes its milliseconds, a task its Hare column's: held against itself; the page has both.",
-        seeded=False,
     ),
     Exhibit(
         "fig12",

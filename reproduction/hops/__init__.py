@@ -42,10 +42,7 @@ TITLE = "Hops"
 BELIEF = "the true ones: Hops by server, Sia and Gavel by type"
 EXHIBITS = (
     Exhibit(
-        "fig1",
-        "One type of GPU has other speeds in other servers; jobs gain differently by more GPUs",
-        reason=HARDWARE,
-        seeded=False,
+        "fig1", "One type of GPU has other speeds in other servers; jobs gain differently by more GPUs", reason=HARDWARE
     ),
     Exhibit(
         "fig6",
@@ -73,9 +70,7 @@ EXHIBITS = (
         belief=LAYERS,
         scale=physical_scale,
     ),
-    Exhibit(
-        "fig8", "How long the 25 jobs are", reason="A histogram without numbers; lengths here are ours.", seeded=False
-    ),
+    Exhibit("fig8", "How long the 25 jobs are", reason="A histogram without numbers; lengths here are ours."),
     Exhibit(
         "tab3",
         "64 GPUs: makespan 9.51 h against 11.68 (Sia) and 14.46 (Gavel), JCT, waits, latency ratios",
@@ -113,7 +108,6 @@ EXHIBITS = (
         "fig10",
         "Simulated results are similar to those of the physical cluster",
         reason="Needs the physical cluster; the page has what learning speeds costs in its place.",
-        seeded=False,
     ),
     Exhibit(
         "tab4",

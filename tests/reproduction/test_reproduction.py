@@ -69,6 +69,7 @@ def test_every_exhibit_has_claims_that_are_measured_or_a_reason(evaluated: Calla
             if exhibit.compute in made:
                 rows = made[exhibit.compute].rows
                 names = {row.measure for row in rows}
+                assert all(row.unit == "1" for row in rows if exhibit.is_ratio(row.measure)), exhibit.name
                 kept = set(KeptResults().read(f"{paper.name}.{exhibit.name}")["measure"])
                 above = [each for each in kept if any(fnmatchcase(each, pattern) for pattern in ABOVE)]
                 for claim in exhibit.claims:
@@ -261,6 +262,7 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
     for row in table.rows():
         assert not KeptResults().read(row["id"]).duplicated(["size", "seed", "measure"]).any(), row["id"]
         assert (row["again"] is None) == (row["no_again"] != ""), row["id"]
+        assert not row["size"] or row["belief"] == (row["authors_data"] or row["built_in_data"])["belief"], row["id"]
         assert row["paper"] and (row["verdict"] != "not computable here" or row["reason"]), row
         if row["gap"]:
             assert main(["gap", row["id"]]) == 0, row["id"]

@@ -80,7 +80,11 @@ def test_only_what_compares_two_has_a_direction() -> None:
     """A share of jobs is below 1 whatever is found, and a largest ratio of a job above it."""
     exhibit = Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()))
     kept = cells({"a / b": [0.2, 0.21, 0.22], "a over b": [0.2, 0.21, 0.22], "a": [0.2, 0.21, 0.22]}).assign(paper=0.8)
-    assert [each.outcome for each in findings(exhibit, kept)] == ["direction", "direction", "fails"]
+    for ratios, outcomes in (("* / *", "direction fails fails"), ("* over *", "fails direction fails")):
+        found = findings(replace(exhibit, ratios=ratios), kept)
+        assert [each.outcome for each in found] == outcomes.split()  # the exhibit says it, not its measures' names
+        (ratio,) = (each for each in found if each.outcome == "direction")
+        assert ratio.low * ratio.high == pytest.approx(ratio.ours**2)  # and its mean is a geometric one
     alike = findings(exhibit, cells({"a": [23.1222] * 3}).assign(paper=30.0))[0]
     assert alike.low == alike.ours == alike.high  # by no digit of a mean
 
