@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from workbench.analysis.charts import Drawing, to_svg
+from workbench.analysis.charts.bar_charts import grouped_bars
+from workbench.analysis.charts.curves import curve
 from workbench.base.rounding import short_number
 
 COLUMNS = ("figure", "measure", "unit", "paper", "ours", "ratio", "note", "source")
@@ -44,6 +46,12 @@ class Plot:
     def drawing(self) -> Drawing:
         """The chart."""
         return self.chart(self.frame, **self.options)
+
+
+def chart_of(frame: pd.DataFrame, title: str, x_title: str, y_title: str, **options: Any) -> Plot:
+    """Bars of series in groups, or curves of lines: as its columns are."""
+    chart = grouped_bars if "series" in frame else curve
+    return Plot(frame, chart, {"title": title, "x_title": x_title, "y_title": y_title, **options})
 
 
 @dataclass(frozen=True, eq=False)

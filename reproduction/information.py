@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure, Plot, chart_of
 from reproduction.results import KeptResults
-from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics.confidence import ratio_interval
 from workbench.base.errors import InputError, counted
 
@@ -97,6 +96,5 @@ def _panel(ratios: Mapping[tuple[str, str], tuple[float, float, float]], best: s
         for x in at.values()
     ]
     frame = pd.DataFrame(points, columns=["line", "x", "y", "low", "high"]).sort_values(["line", "x"], kind="stable")
-    y_title = f"Mean JCT over that of who is told {best}"
-    options = {"title": "What errors cost", "x_title": "Error of speeds (standard deviation of the logarithm)"}
-    return Plot(frame, curve, {**options, "y_title": y_title})
+    x_title = "Error of speeds (standard deviation of the logarithm)"
+    return chart_of(frame, "What errors cost", x_title, f"Mean JCT over that of who is told {best}")

@@ -7,15 +7,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from reproduction.figure import Plot, chart_of
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import snapshot_at
 from workbench.session.registry import find_scheduler
 
 TITLE = "CPU time of a decision"
-AXES = {"x_title": "Active jobs (logarithmic)", "y_title": "CPU time (s, logarithmic)", "log_x": True, "log_y": True}
-"""Of a chart of it by jobs."""
+
+
+def by_jobs(table: pd.DataFrame) -> Plot:
+    """A chart of it; table: line, x, y."""
+    return chart_of(table, TITLE, "Active jobs (logarithmic)", "CPU time (s, logarithmic)", log_x=True, log_y=True)
 
 
 def decision_s(scenario: Scenario, scheduler: str | Scheduler, given: Mapping[str, Any]) -> float:

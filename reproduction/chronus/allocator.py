@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHRONUS, HOUR, bars, chart_of, drawn, mean, ratio, row, said, sweep
+from reproduction.chronus.lines import CHRONUS, HOUR, bars, drawn, mean, ratio, row, said, sweep
 from reproduction.chronus.missed import SAME, Gap
 from reproduction.chronus.settings import NODE_GPUS, ChronusSize, WorkloadSetting, at, origin
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure, Plot, chart_of
 from reproduction.line import Line
 from workbench.base.errors import counted
 from workbench.papers.chronus.algorithms.consolidation import round_up
@@ -42,7 +42,7 @@ def _panels(found: pd.DataFrame, every: _Points, what: str) -> Mapping[str, Plot
     misses, jct_h = bars(found, "weighted_miss_rate", names), bars(found, "best_effort_jct_s", names, 1 / HOUR)
     hostile = "Hostile among jobs of several GPUs"
     panels = {
-        "a": chart_of(misses, f"{what}: misses", hostile),
+        "a": chart_of(misses, f"{what}: misses", hostile, "wDMR"),
         "b": chart_of(jct_h, f"{what}: best effort", hostile, "Mean JCT (h)"),
     }
     return drawn(panels)

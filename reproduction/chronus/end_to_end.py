@@ -16,7 +16,6 @@ from reproduction.chronus.lines import (
     KNOWN,
     OTHERS,
     bars,
-    chart_of,
     drawn,
     mean,
     points,
@@ -26,7 +25,7 @@ from reproduction.chronus.lines import (
     sweep,
 )
 from reproduction.chronus.settings import ChronusSize, WorkloadSetting, at, origin
-from reproduction.figure import Entry, PaperFigure
+from reproduction.figure import Entry, PaperFigure, chart_of
 from reproduction.line import Line, rivalled
 
 SECTION = "5.4"
@@ -110,7 +109,7 @@ def figure_9ab(size: ChronusSize) -> PaperFigure:
     misses = bars(found, "weighted_miss_rate", {key: key for key in every})
     jct_h = bars(found, "best_effort_jct_s", {key: key for key in every if key[1] in mixed}, 1 / HOUR)
     panels = {
-        "a": chart_of(misses, "Weighted deadline miss rate", "Workload", height=340),
+        "a": chart_of(misses, "Weighted deadline miss rate", "Workload", "wDMR", height=340),
         "b": chart_of(jct_h, "Best effort", "Workload", "Mean JCT (h)", height=340),
     }
     return PaperFigure("Fig. 9a-b", "Schedulers on the workloads", rows, drawn(panels))
@@ -144,6 +143,6 @@ def figure_9cf(size: ChronusSize) -> PaperFigure:
             for measure, scale in (("weighted_miss_rate", 1.0), ("best_effort_jct_s", 1 / HOUR))
         )
         density = "Job density (%)"
-        panels[letters[0]] = chart_of(misses, f"{trace}_MIX2: misses", density)
+        panels[letters[0]] = chart_of(misses, f"{trace}_MIX2: misses", density, "wDMR")
         panels[letters[1]] = chart_of(jct_h, f"{trace}_MIX2: best effort", density, "Mean JCT (h)")
     return PaperFigure("Fig. 9c-f", "Job density", tuple(rows), drawn(panels))

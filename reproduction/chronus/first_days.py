@@ -14,9 +14,9 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHARGED, CHRONUS, EDF, GENIE, KNOWN, PAPERS_THEMIS, THEMIS, chart_of
+from reproduction.chronus.lines import CHARGED, CHRONUS, EDF, GENIE, KNOWN, PAPERS_THEMIS, THEMIS
 from reproduction.chronus.settings import DAY, NODE_GPUS, ChronusSize
-from reproduction.figure import Entry, PaperFigure
+from reproduction.figure import Entry, PaperFigure, chart_of
 from reproduction.results import KeptResults
 from workbench.analysis.metrics import summary
 from workbench.scenario import traces
@@ -141,7 +141,7 @@ def first_days(size: ChronusSize) -> PaperFigure:
         [(line, of, *[ours] * 3) for (of, line), (ours, _) in found.items()],
         columns=["series", "group", "value", "low", "high"],
     )
-    panel = chart_of(bars, "Weighted deadline miss rate", "The authors' files")
+    panel = chart_of(bars, "Weighted deadline miss rate", "The authors' files", "wDMR")
     _, jobs = SPANS[size.seeds[0] % len(SPANS) if size.public else 0]
     nodes = size.days_nodes if size.public else NODES
     title = f"The authors' Philly files, {DAYS} days, {jobs * nodes:,} jobs on {nodes} nodes of {NODE_GPUS} GPUs"

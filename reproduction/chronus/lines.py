@@ -13,8 +13,6 @@ from reproduction.chronus.missed import missed
 from reproduction.chronus.settings import WorkloadSetting, is_short
 from reproduction.figure import Entry, Plot
 from reproduction.line import Line
-from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import per_job, summary
 from workbench.base.errors import counted
 from workbench.simulation.run import Run
@@ -157,12 +155,6 @@ def bars(found: pd.DataFrame, measure: str, names: Mapping[Any, tuple[str, str]]
     """The same for bars: series, group, value, low, high."""
     columns = {"line": "series", "x": "group", "y": "value"}
     return points(found, measure, names, scale).rename(columns=columns)
-
-
-def chart_of(frame: pd.DataFrame, title: str, x_title: str, y_title: str = "wDMR", **options: Any) -> Plot:
-    """Of `bars` or of `points`."""
-    chart = grouped_bars if "series" in frame else curve
-    return Plot(frame, chart, {"title": title, "x_title": x_title, "y_title": y_title, **options})
 
 
 def drawn(panels: Mapping[str, Plot]) -> dict[str, Plot]:

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHRONUS, bars, chart_of, mean, points, ratio, row, said, sweep
+from reproduction.chronus.lines import CHRONUS, bars, mean, points, ratio, row, said, sweep
 from reproduction.chronus.settings import NODE_GPUS, ChronusSize, WorkloadSetting, at, origin
-from reproduction.figure import Entry, PaperFigure
+from reproduction.figure import Entry, PaperFigure, chart_of
 from reproduction.line import Line
 from workbench.papers.chronus.knobs import SUBMISSION_GPUS
 
@@ -69,7 +69,7 @@ def figure_6a(size: ChronusSize) -> PaperFigure:
     delay = {name: ("mean delay", name) for name in every}
     misses = bars(found, "weighted_miss_rate", {name: (MISSES, name) for name in every})
     panels = {
-        "a": chart_of(misses, "Size of the profiling cluster", "Size"),
+        "a": chart_of(misses, "Size of the profiling cluster", "Size", "wDMR"),
         "b": chart_of(bars(found, "mean_profiling_delay_s", delay), "Delay before profiling", "Size", "Delay (s)"),
     }
     return PaperFigure("Fig. 6a", "Size of the profiling cluster", tuple(rows), panels)
@@ -167,5 +167,5 @@ def figure_6d(size: ChronusSize) -> PaperFigure:
         rows.append(row(found, at_point, "weighted_miss_rate", label, why, SECTION))
     names = {key: (key[0], 100 * key[1]) for key in every}
     frame = points(found, "weighted_miss_rate", names)
-    panel = chart_of(frame, "Errors of profiled run times", "Standard deviation (%)")
+    panel = chart_of(frame, "Errors of profiled run times", "Standard deviation (%)", "wDMR")
     return PaperFigure("Fig. 6d", "Errors of the profiler", tuple(rows), {"a": panel})

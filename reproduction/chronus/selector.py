@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHRONUS, CODED, HOUR, bars, chart_of, mean, points, row, sweep
+from reproduction.chronus.lines import CHRONUS, CODED, HOUR, bars, mean, points, row, sweep
 from reproduction.chronus.missed import Gap
 from reproduction.chronus.settings import ChronusSize, WorkloadSetting, at, origin, times
-from reproduction.figure import Entry, PaperFigure
+from reproduction.figure import Entry, PaperFigure, chart_of
 from reproduction.line import Line
 
 SECTION = "5.2"
@@ -43,7 +43,7 @@ def figure_7a(size: ChronusSize) -> PaperFigure:
             f"average and is resumed in 30 s. {origin(setting)}.", SECTION)
     )  # fmt: skip
     names = {minutes: (MISSES, minutes) for minutes in every}
-    panel = chart_of(points(found, "weighted_miss_rate", names), "Length of SLO leases", "Lease (min)")
+    panel = chart_of(points(found, "weighted_miss_rate", names), "Length of SLO leases", "Lease (min)", "wDMR")
     return PaperFigure("Fig. 7a", "Length of SLO leases", tuple(rows), {"a": panel})
 
 
@@ -103,7 +103,7 @@ def figure_7c(size: ChronusSize) -> PaperFigure:
         label = f"{MISSES} of the unguaranteed, {name}"
         rows.append(row(found, name, "unguaranteed_miss_rate", label, why, SECTION))
     frame = bars(found, "unguaranteed_miss_rate", {name: ("unguaranteed", name) for name in every})
-    panel = chart_of(frame, "Jobs without a guarantee", "Workload")
+    panel = chart_of(frame, "Jobs without a guarantee", "Workload", "wDMR")
     return PaperFigure("Fig. 7c", "Jobs without a guarantee", tuple(rows), {"a": panel})
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure, chart_of
 from reproduction.gavel.load import DATA, LAS, PAIRS
 from reproduction.gavel.settings import HOUR, PAPER_GPUS, GavelSize, authors_trace, continuous, gpus_of, static
 from reproduction.gavel.sweep import measured, windowed
 from reproduction.line import Line, rivalled
-from workbench.analysis.charts.curves import curve
 from workbench.scenario.scenario import Scenario
 
 ROUND = {"round_s": 1200.0}  # paper: 7.1, 20 minutes on the physical cluster
@@ -125,10 +124,9 @@ def figure_19(size: GavelSize) -> PaperFigure:
             "Not in the paper's figure: the fastest type that has room.", "A.2") for name in (FIFO_AWARE, FIFO_EVENTS)),
     )  # fmt: skip
     title = "Makespan of jobs of 1 to 8 GPUs, all there at the start"
-    options = {"title": title, "x_title": f"Jobs on {PAPER_GPUS} GPUs", "y_title": "Makespan (h)"}
-    return PaperFigure(
-        "Fig. 19", title, tuple(rows), {"a": Plot(points[["line", "x", "y", "low", "high"]], curve, options)}
-    )
+    drawn = points[["line", "x", "y", "low", "high"]]
+    panel = chart_of(drawn, title, f"Jobs on {PAPER_GPUS} GPUs", "Makespan (h)")
+    return PaperFigure("Fig. 19", title, tuple(rows), {"a": panel})
 
 
 def _batch(size: GavelSize, jobs: int, seed: int) -> Scenario:

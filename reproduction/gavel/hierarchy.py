@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure, Plot, chart_of
 from reproduction.gavel.settings import GavelSize, static
 from workbench.analysis.charts.areas import bands
-from workbench.analysis.charts.curves import curve
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import generate
 from workbench.session.api import solve
@@ -79,10 +78,10 @@ def figure_11(size: GavelSize) -> PaperFigure:
             "7.3"),
         *_entity_rows([_last(timeline) for timeline in aware], "7.3, Fig. 11a"),
     ]  # fmt: skip
-    y_title = "Throughput over an equal share's (1)"
+    titles = "Total throughput", X_STEP, "Throughput over an equal share's (1)"
     panels = {
         "a": Plot(aware[0], bands, {"title": "Part of each job", "x_title": X_STEP, "y_title": "Part of the total"}),
-        "b": Plot(total, curve, {"title": "Total throughput", "x_title": X_STEP, "y_title": y_title, "dots": False}),
+        "b": chart_of(total, *titles, dots=False),
     }
     return PaperFigure("Fig. 11", "Fairness over three entities of weights 1, 2 and 3", tuple(rows), panels)
 

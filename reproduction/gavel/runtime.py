@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot, cell
+from reproduction.figure import Entry, PaperFigure, cell
 from reproduction.gavel.settings import GavelSize, sharing
-from reproduction.timing import AXES, TITLE, decision_s
-from workbench.analysis.charts.curves import curve
+from reproduction.timing import TITLE, by_jobs, decision_s
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import generate
 
@@ -40,7 +39,7 @@ def figure_12(size: GavelSize) -> PaperFigure:
     rows = (*rows, Entry(f"{HIERARCHICAL} / {LAS}, {most} jobs", "1", None,
                        cell(slower, most, HIERARCHICAL) / cell(slower, most, LAS),
                        "The paper says that LAS is much cheaper.", "7.4"))  # fmt: skip
-    return PaperFigure("Fig. 12", TITLE, rows, {"a": Plot(table, curve, {"title": TITLE, **AXES})})
+    return PaperFigure("Fig. 12", TITLE, rows, {"a": by_jobs(table)})
 
 
 def _scenario(jobs: int) -> Scenario:

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Plot
+from reproduction.figure import Plot, chart_of
 from reproduction.gavel.settings import HOUR, GavelSize, continuous
 from reproduction.line import Line, rivalled
-from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import per_job
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.run import Run
@@ -156,13 +155,12 @@ def highest(load: Load, line: Line, size: GavelSize) -> float:
 
 def load_panel(table: pd.DataFrame, title: str, y_title: str = Y_JCT) -> Plot:
     """Panel (a) of most figures: a measure against load."""
-    return Plot(table, curve, {"title": title, "x_title": X_LOAD, "y_title": y_title})
+    return chart_of(table, title, X_LOAD, y_title)
 
 
 def share_panel(jobs: pd.DataFrame, value: str, title: str, x_title: str) -> Plot:
     """Panel (b): a distribution over the jobs."""
-    options = {"title": title, "x_title": x_title, "y_title": "Share of jobs", "log_x": True, "dots": False}
-    return Plot(distribution(jobs, value), curve, options)
+    return chart_of(distribution(jobs, value), title, x_title, "Share of jobs", log_x=True, dots=False)
 
 
 def _last_steady(table: pd.DataFrame) -> float:

@@ -9,12 +9,12 @@ from functools import cache
 
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure, chart_of
 from reproduction.hadar.settings import CLUSTERS, M_5, SLOT_S, HadarSize, physical
 from reproduction.line import Line, rivalled
-from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.papers.hadar.lessons.theorem3 import cru
 
+MIX = "Workload mix (number of jobs)"
 GAVEL, HADAR, HADARE = "Gavel", "Hadar", "HadarE"
 LINES = (
     Line(GAVEL, "gavel.max_min_fairness"),
@@ -171,8 +171,7 @@ def _figure(
         part = measured(size)[measured(size)["cluster"] == cluster]
         chosen = {"group": "mix", "series": "scheduler", "value": value, **(ends or {})}
         bars = pd.DataFrame({new: part[old].to_numpy() for new, old in chosen.items()})
-        options = {"title": f"{title}, {words}", "x_title": "Workload mix (number of jobs)", "y_title": y_title}
-        panels[letter] = Plot(bars, grouped_bars, options)
+        panels[letter] = chart_of(bars, f"{title}, {words}", MIX, y_title)
     return PaperFigure(name, title, rows, panels)
 
 
@@ -231,10 +230,5 @@ def _sweep(size: HadarSize, name: str, line: Line, best: Best, why: str) -> Pape
     for letter, (cluster, place) in zip("ab", CLUSTERS.items(), strict=True):
         part = table[table["cluster"] == cluster]
         bars = pd.DataFrame({"group": part["mix"], "series": part["slot_s"].map("{:g} s".format), "value": part["cru"]})
-        options = {
-            "title": f"{line.name} by length of a slot, {place}",
-            "x_title": "Workload mix (number of jobs)",
-            "y_title": "Node time computing (%)",
-        }
-        panels[letter] = Plot(bars, grouped_bars, options)
+        panels[letter] = chart_of(bars, f"{line.name} by length of a slot, {place}", MIX, "Node time computing (%)")
     return PaperFigure(name, f"{line.name}: length of a slot", tuple(rows), panels)

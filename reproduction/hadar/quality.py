@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure, chart_of
 from reproduction.hadar.averaging import ALONE, FORKED, AveragingOutcome, TrainingSetting, experiment
 from reproduction.hadar.settings import HadarSize
-from workbench.analysis.charts.curves import curve
 
 STEPS, TIME = "equal steps", "equal time"
 SHOWN = 0.3  # learning rate of the chart, one of every size
@@ -39,13 +38,9 @@ def table_4(size: HadarSize) -> PaperFigure:
         Entry("error forked / not, language modelling", "1", 4.31 / 4.46, float("nan"), model, "Table IV"),
         Entry("error forked / not, weather", "1", 0.025 / 0.028, float("nan"), model, "Table IV"),
     )  # fmt: skip
-    options = {
-        "title": f"Accuracy while training, learning rate {SHOWN:g}, mean and range over seeds",
-        "x_title": "Simulated time (s)", "y_title": "Accuracy (%)",
-    }  # fmt: skip
-    return PaperFigure(
-        "Table IV", "Quality of forked training", rows, {"a": Plot(_course(outcomes[SHOWN]), curve, options)}
-    )
+    title = f"Accuracy while training, learning rate {SHOWN:g}, mean and range over seeds"
+    panel = chart_of(_course(outcomes[SHOWN]), title, "Simulated time (s)", "Accuracy (%)")
+    return PaperFigure("Table IV", "Quality of forked training", rows, {"a": panel})
 
 
 def _course(outcome: AveragingOutcome) -> pd.DataFrame:

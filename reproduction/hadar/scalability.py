@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot, cell
+from reproduction.figure import Entry, PaperFigure, cell
 from reproduction.hadar.settings import HadarSize
 from reproduction.hadar.trace import GAVEL, HADAR, LINES
-from reproduction.timing import AXES, TITLE, decision_s
-from workbench.analysis.charts.curves import curve
+from reproduction.timing import by_jobs, decision_s
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import generate
 
@@ -44,7 +43,7 @@ def figure_5(size: HadarSize) -> PaperFigure:
             for name in lines
         ),
     )  # fmt: skip
-    return PaperFigure("Fig. 5", "Scalability of a decision", rows, {"a": Plot(table, curve, {"title": TITLE, **AXES})})
+    return PaperFigure("Fig. 5", "Scalability of a decision", rows, {"a": by_jobs(table)})
 
 
 def _scenario(jobs: int) -> Scenario:

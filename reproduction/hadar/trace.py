@@ -9,11 +9,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot, cell
+from reproduction.figure import Entry, PaperFigure, cell, chart_of
 from reproduction.hadar.settings import HOUR, SLOT_S, HadarSize, simulated
 from reproduction.line import Line, rivalled
-from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import summary
 from workbench.base.units import format_duration
 from workbench.session.api import simulate
@@ -101,8 +99,8 @@ def figure_3(size: HadarSize) -> PaperFigure:
         [(text, name, 100 * cell(table, name, key)) for key, text in ways.items() for name in table.index],
         columns=["group", "series", "value"],
     )
-    options = {"title": "GPU resource utilisation", "x_title": "Part", "y_title": "GPU time computing (%)"}
-    return PaperFigure("Fig. 3", "GPU resource utilisation (GRU)", rows, {"a": Plot(bars, grouped_bars, options)})
+    panel = chart_of(bars, "GPU resource utilisation", "Part", "GPU time computing (%)")
+    return PaperFigure("Fig. 3", "GPU resource utilisation (GRU)", rows, {"a": panel})
 
 
 def figure_4(size: HadarSize) -> PaperFigure:
@@ -113,11 +111,8 @@ def figure_4(size: HadarSize) -> PaperFigure:
         Entry("TTD, YARN-CS", "h", 68.0, cell(table, YARN, "TTD"), WHY[YARN], "IV-B"),
     ]
     rows += [_ahead(table, measure, against, HADAR, paper) for measure, against, paper in TIMES]
-    options = {
-        "title": "Jobs completed over time", "x_title": "Time (h)", "y_title": "Share of jobs", "dots": False,
-    }  # fmt: skip
-    curves = [_completed(run, name) for name, run in runs(size).items()]
-    panel = Plot(pd.concat(curves, ignore_index=True), curve, options)
+    curves = pd.concat([_completed(run, name) for name, run in runs(size).items()], ignore_index=True)
+    panel = chart_of(curves, "Jobs completed over time", "Time (h)", "Share of jobs", dots=False)
     return PaperFigure("Fig. 4", "Jobs completed over time", tuple(rows), {"a": panel})
 
 
@@ -194,11 +189,8 @@ def round_length(size: HadarSize) -> PaperFigure:
     long = [(name, round_s / 60, cell(table, round_s, name))
             for name in table.columns for round_s in sorted(size.rounds_s)]  # fmt: skip
     points = pd.DataFrame(long, columns=["line", "x", "y"])
-    options = {
-        "title": "Hadar by length of a round", "x_title": "Length of a round (min)",
-        "y_title": f"Ratio to {format_duration(SLOT_S)}",
-    }  # fmt: skip
-    return PaperFigure("IV round length", "Length of a round", tuple(rows), {"a": Plot(points, curve, options)})
+    titles = "Hadar by length of a round", "Length of a round (min)", f"Ratio to {format_duration(SLOT_S)}"
+    return PaperFigure("IV round length", "Length of a round", tuple(rows), {"a": chart_of(points, *titles)})
 
 
 def _completed(run: Run, name: str) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure, Plot, chart_of
 from reproduction.hare.schemes import (
     ALLOX,
     FIFO,
@@ -23,8 +23,6 @@ from reproduction.hare.schemes import (
     sweep,
 )
 from reproduction.hare.settings import FigurePoint, HareSize, more_of
-from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.analysis.charts.curves import curve
 from workbench.scenario.presets.hare import GPUS, JOBS, KINDS, LEVELS
 
 Y_TITLE = "Mean weighted JCT (min)"
@@ -86,17 +84,13 @@ def change(found: pd.DataFrame, scheme: str, to: Hashable, base: Hashable) -> pd
 
 
 def _curve(found: pd.DataFrame, title: str, x_title: str, **options: bool) -> Mapping[str, Plot]:
-    return {"a": Plot(lines(found), curve, {**_titles(title, x_title), "subtitle": f"bands: {INTERVAL}", **options})}
+    return {"a": chart_of(lines(found), title, x_title, Y_TITLE, subtitle=f"bands: {INTERVAL}", **options)}
 
 
 def _bars(found: pd.DataFrame, title: str, x_title: str) -> Mapping[str, Plot]:
     frame = lines(found).rename(columns={"line": "series", "x": "group", "y": "value"})
     frame = frame[["group", "series", "value", "low", "high"]]
-    return {"a": Plot(frame, grouped_bars, {**_titles(title, x_title), "covers": INTERVAL})}
-
-
-def _titles(title: str, x_title: str) -> dict[str, str]:
-    return {"title": title, "x_title": x_title, "y_title": Y_TITLE}
+    return {"a": chart_of(frame, title, x_title, Y_TITLE, covers=INTERVAL)}
 
 
 def figure_14(size: HareSize) -> PaperFigure:

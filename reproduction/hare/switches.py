@@ -7,9 +7,8 @@ from functools import cache
 
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure, chart_of
 from reproduction.hare.settings import HareSize
-from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.papers.hare.algorithms.switching import TABLE_3, SwitchCost
 from workbench.scenario.presets.hare import CLASSES
 from workbench.scenario.scenario import Scenario
@@ -134,8 +133,8 @@ def table_3(size: HareSize) -> PaperFigure:
                               why, "Table 3"))  # fmt: skip
             bars.append((name, title, 100 * percent))
     frame = pd.DataFrame(bars, columns=["group", "series", "value"])
-    options = {"title": "Switching in turns on a V100", "x_title": "Model", "y_title": "Part of a task's time (%)"}
-    return PaperFigure("Table 3", "Switching between tasks", tuple(rows), {"a": Plot(frame, grouped_bars, options)})
+    panel = chart_of(frame, "Switching in turns on a V100", "Model", "Part of a task's time (%)")
+    return PaperFigure("Table 3", "Switching between tasks", tuple(rows), {"a": panel})
 
 
 def _percent(cost: SwitchCost, design: str) -> float:

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure, chart_of
 from reproduction.hare.schemes import (
     ALLOX,
     FIFO,
@@ -30,8 +30,6 @@ from reproduction.hare.schemes import (
     weighted_min,
 )
 from reproduction.hare.settings import MINUTE, HareSize, problem, testbed
-from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import summary
 from workbench.analysis.metrics.confidence import mean_interval
 from workbench.papers.hare.instance import HareInstance
@@ -151,13 +149,8 @@ def figure_12(size: HareSize) -> PaperFigure:
          for name in (HARE, *OTHERS) for mean, half in [mean_interval(found[name])]],
         columns=["group", "series", "value", "low", "high"],
     )  # fmt: skip
-    options = {
-        "title": f"Testbed: {size.testbed_jobs} jobs on 15 GPUs",
-        "x_title": "Completion of the jobs",
-        "y_title": "Mean weighted JCT (min)",
-        "covers": INTERVAL,
-    }
-    return PaperFigure("Fig. 12", "The testbed", tuple(rows), {"a": Plot(bars, grouped_bars, options)})
+    titles = f"Testbed: {size.testbed_jobs} jobs on 15 GPUs", "Completion of the jobs", "Mean weighted JCT (min)"
+    return PaperFigure("Fig. 12", "The testbed", tuple(rows), {"a": chart_of(bars, *titles, covers=INTERVAL)})
 
 
 def figure_13(size: HareSize) -> PaperFigure:
@@ -184,12 +177,6 @@ def figure_13(size: HareSize) -> PaperFigure:
         pd.DataFrame({"line": name, "x": times[name], "y": np.arange(1, len(times[name]) + 1) / len(times[name])})
         for name in (HARE, *OTHERS)
     ]
-    options = {
-        "title": "Completion times on the testbed",
-        "x_title": "Completion time (min)",
-        "y_title": "Share of jobs",
-        "dots": False,
-        "log_x": True,
-    }
-    return PaperFigure("Fig. 13", "Completion times of jobs", rows,
-                  {"a": Plot(pd.concat(parts, ignore_index=True), curve, options)})  # fmt: skip
+    titles = "Completion times on the testbed", "Completion time (min)", "Share of jobs"
+    panel = chart_of(pd.concat(parts, ignore_index=True), *titles, dots=False, log_x=True)
+    return PaperFigure("Fig. 13", "Completion times of jobs", rows, {"a": panel})

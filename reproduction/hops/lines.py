@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from reproduction.figure import Plot
+from reproduction.figure import Plot, chart_of
 from reproduction.hops.queued_gavel import QueuedGavel
 from reproduction.hops.settings import HOUR, ROUND_S, HopsSize
 from reproduction.line import Line, rivalled
-from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import per_job, summary
 from workbench.base.arrays import FloatArray
 from workbench.papers.hops.scheduler import decision_s
@@ -96,8 +95,7 @@ def share_panel(values: Mapping[str, npt.ArrayLike], title: str, x_title: str) -
         found = np.sort(np.asarray(given, dtype=float))
         share = np.arange(len(found) + 1) / len(found)
         parts.append(pd.DataFrame({"line": name, "x": np.repeat(found, 2), "y": np.repeat(share, 2)[1:-1]}))
-    options = {"title": title, "x_title": x_title, "y_title": "Share of jobs", "dots": False}
-    return Plot(pd.concat(parts, ignore_index=True), curve, options)
+    return chart_of(pd.concat(parts, ignore_index=True), title, x_title, "Share of jobs", dots=False)
 
 
 def of_jobs(runs: Mapping[str, Run], column: str, scale: float = 1.0) -> dict[str, FloatArray]:

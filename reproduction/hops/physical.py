@@ -7,7 +7,7 @@ from functools import cache
 
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot, cell
+from reproduction.figure import Entry, PaperFigure, cell, chart_of
 from reproduction.hops.bound import least_makespan_s
 from reproduction.hops.lines import (
     GAVEL,
@@ -27,8 +27,6 @@ from reproduction.hops.lines import (
 from reproduction.hops.settings import HOUR, ROUND_S, HopsSize, from_median, physical, with_sizes
 from reproduction.information import ESTIMATORS, LAYERED
 from reproduction.line import Line
-from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.analysis.charts.curves import curve
 from workbench.papers.hops.algorithms.configurations import SIGMA
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.by_name import maker
@@ -135,15 +133,12 @@ def _why_fragments(name: str, gpus: float) -> str:
 def table_3(size: HopsSize) -> PaperFigure:
     """Makespan, completion times, waits, worst latency ratio and fragments on 64 GPUs."""
     found = table(runs(size))
-    bars = pd.DataFrame(
-        [("makespan (h)", name, cell(found, name, "makespan")) for name in found.index]
-        + [("mean JCT (h)", name, cell(found, name, "JCT")) for name in found.index]
-        + [("mean wait (h)", name, cell(found, name, "wait")) for name in found.index],
-        columns=["group", "series", "value"],
-    )
-    options = {"title": f"64 GPUs, {size.physical} jobs", "x_title": "Measure", "y_title": "Time (h)"}
-    return PaperFigure("Table 3", "The physical cluster, simulated", compared(found, PAPER, "Table 3", LENGTHS),
-                  {"a": Plot(bars, grouped_bars, options)})  # fmt: skip
+    words = {"makespan": "makespan (h)", "JCT": "mean JCT (h)", "wait": "mean wait (h)"}
+    bars = [(words[measure], name, cell(found, name, measure)) for measure in words for name in found.index]
+    frame = pd.DataFrame(bars, columns=["group", "series", "value"])
+    panel = chart_of(frame, f"64 GPUs, {size.physical} jobs", "Measure", "Time (h)")
+    rows = compared(found, PAPER, "Table 3", LENGTHS)
+    return PaperFigure("Table 3", "The physical cluster, simulated", rows, {"a": panel})
 
 
 def figure_9(size: HopsSize) -> PaperFigure:
@@ -288,8 +283,8 @@ def figure_7(size: HopsSize) -> PaperFigure:
             Entry(f"mean error, {name}, at the end", "%", None, 100 * last, why, "4.1"),
         ]
         lines.append(pd.DataFrame({"line": name, "x": found["measured_s"] / HOUR, "y": 100 * found["error"]}))
-    options = {"title": "Errors of predicted speeds", "x_title": "Time measured (h)", "y_title": "Mean error (%)"}
-    panel = Plot(pd.concat(lines, ignore_index=True), curve, options)
+    curves = pd.concat(lines, ignore_index=True)
+    panel = chart_of(curves, "Errors of predicted speeds", "Time measured (h)", "Mean error (%)")
     return PaperFigure("Fig. 7", "Predictions as measurements accumulate", tuple(rows), {"b": panel})
 
 

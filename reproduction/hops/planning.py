@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.figure import Entry, PaperFigure, chart_of
 from reproduction.hops.settings import RATE, HopsSize, resized, simulated
-from workbench.analysis.charts.curves import curve
 from workbench.papers.hops.algorithms.round_plan import make_plan
 from workbench.papers.hops.instance import HopsInstance
 from workbench.papers.hops.scheduler import Hops
@@ -70,10 +69,8 @@ def figure_14(size: HopsSize) -> PaperFigure:
     )  # fmt: skip
     names = {GAP: "gap 1 %", 0.0: "no gap"}
     points = [(names[gap], float(n + 1), plan.seconds) for gap, plans in found.items() for n, plan in enumerate(plans)]
-    options = {
-        "title": "CPU time of a plan", "x_title": "Moment", "y_title": "CPU time (s)", "whole_x": True,
-    }  # fmt: skip
-    panel = Plot(pd.DataFrame(points, columns=["line", "x", "y"]), curve, options)
+    frame = pd.DataFrame(points, columns=["line", "x", "y"])
+    panel = chart_of(frame, "CPU time of a plan", "Moment", "CPU time (s)", whole_x=True)
     return PaperFigure("Fig. 14", "Plans with and without a gap", rows, {"a": panel})
 
 
@@ -108,18 +105,16 @@ def figure_15(size: HopsSize) -> PaperFigure:
             "4.7")
         for (gap, gpus), plan in clusters.items()
     ]  # fmt: skip
-    by_jobs = pd.DataFrame([("window", float(n), float(plan.window)) for n, plan in waiting.items()]
-                           + [("CPU time (ms)", float(n), 1000 * plan.seconds) for n, plan in waiting.items()],
-                           columns=["line", "x", "y"])  # fmt: skip
-    by_gpus = pd.DataFrame([(f"gap {gap:.0%}", float(gpus), plan.seconds) for (gap, gpus), plan in clusters.items()],
-                           columns=["line", "x", "y"])  # fmt: skip
-    jobs_options = {
-        "title": "A plan by the jobs that wait", "x_title": "Jobs (logarithmic)",
-        "y_title": "Jobs in the window, and CPU time (ms)", "log_x": True,
-    }  # fmt: skip
-    gpus_options = {"title": "A plan by the size of the cluster", "x_title": "GPUs", "y_title": "CPU time (s)"}
-    return PaperFigure("Fig. 15", "Scalability of a plan", tuple(rows),
-                  {"a": Plot(by_jobs, curve, jobs_options), "b": Plot(by_gpus, curve, gpus_options)})  # fmt: skip
+    by_jobs = [("window", float(n), float(plan.window)) for n, plan in waiting.items()]
+    by_jobs += [("CPU time (ms)", float(n), 1000 * plan.seconds) for n, plan in waiting.items()]
+    by_gpus = [(f"gap {gap:.0%}", float(gpus), plan.seconds) for (gap, gpus), plan in clusters.items()]
+    frames = [pd.DataFrame(points, columns=["line", "x", "y"]) for points in (by_jobs, by_gpus)]
+    titles = "A plan by the jobs that wait", "Jobs (logarithmic)", "Jobs in the window, and CPU time (ms)"
+    panels = {
+        "a": chart_of(frames[0], *titles, log_x=True),
+        "b": chart_of(frames[1], "A plan by the size of the cluster", "GPUs", "CPU time (s)"),
+    }
+    return PaperFigure("Fig. 15", "Scalability of a plan", tuple(rows), panels)
 
 
 def _all_waiting(scenario: Scenario, jobs: int, gap: float, limit_s: float) -> Timed:

@@ -8,12 +8,11 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure, Plot, cell
+from reproduction.figure import Entry, PaperFigure, cell, chart_of
 from reproduction.hops.lines import GAVEL, HOPS, SIA, of_jobs, runs_of, share_panel, table, three
 from reproduction.hops.physical import compared
 from reproduction.hops.settings import HOUR, RATE, ROUND_S, HopsSize, simulated
 from reproduction.line import Line
-from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import throughput_over_time
 from workbench.simulation.run import Run
 
@@ -62,12 +61,9 @@ def figure_11(size: HopsSize) -> PaperFigure:
         Entry(f"throughput, {HOPS} / {name}", "1", None, mean[HOPS] / mean[name], why, "Fig. 11")
         for name in (SIA, GAVEL)
     )
-    options = {
-        "title": "Throughput of the cluster", "x_title": "Time (h)", "dots": False,
-        "y_title": "Jobs at the speed of their fastest type",
-    }  # fmt: skip
-    panel = Plot(pd.concat(parts, ignore_index=True), curve, options)
-    return PaperFigure("Fig. 11", "Throughput of the cluster", rows, {"a": panel})
+    title, curves = "Throughput of the cluster", pd.concat(parts, ignore_index=True)
+    panel = chart_of(curves, title, "Time (h)", "Jobs at the speed of their fastest type", dots=False)
+    return PaperFigure("Fig. 11", title, rows, {"a": panel})
 
 
 def figure_12(size: HopsSize) -> PaperFigure:
@@ -130,13 +126,10 @@ def figure_13(size: HopsSize) -> PaperFigure:
         for name, gap in gaps.items()
     ]  # fmt: skip
     long = [(name, float(rate), cell(times, rate, name)) for name in times.columns for rate in times.index]
-    options = {
-        "title": "Completion times by rate of arrivals", "x_title": "Jobs an hour (logarithmic)",
-        "y_title": "Mean completion time (h)", "log_x": True,
-    }  # fmt: skip
+    titles = "Completion times by rate of arrivals", "Jobs an hour (logarithmic)", "Mean completion time (h)"
     panels = {
         "a": share_panel(ratio, "Latency ratios by priority", "Latency ratio"),
-        "b": Plot(pd.DataFrame(long, columns=["line", "x", "y"]), curve, options),
+        "b": chart_of(pd.DataFrame(long, columns=["line", "x", "y"]), *titles, log_x=True),
     }
     return PaperFigure("Fig. 13", "Priorities, and the rate of arrivals", tuple(rows), panels)
 
