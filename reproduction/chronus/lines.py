@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from reproduction.chronus.missed import missed
 from reproduction.chronus.settings import WorkloadSetting, is_short
 from reproduction.figure import Entry, Plot
 from reproduction.line import Line
@@ -50,32 +49,21 @@ MEASURES = (
     "unguaranteed",
     "unguaranteed_miss_rate",
     "broken_guarantees",
-    "guaranteed",
     "mean_profiling_delay_s",
     "max_profiling_delay_s",
     "restarts",
-    "suspensions",
 )
 _Measured = Mapping[str, float]
 
 
 @cache
 def measured(setting: WorkloadSetting, line: Line, seed: int) -> _Measured:
-    """`MEASURES` of a run, those of `missed`, and three more.
-
-    short_jct_s: mean JCT of the jobs of Short; plan_s: seconds of the longest plan; best_effort_waited_s: of the JCT of
-    best effort the part without GPUs. NaN where there are no such jobs.
-    """
+    """`MEASURES` of a run, short_jct_s (mean JCT of the jobs of Short) and plan_s (seconds of the longest plan); NaN
+    where there are no such jobs."""
     run = line.run(setting.scenario(seed), seed=seed)
     found = summary(run)
     known = {name: found[name] for name in MEASURES}
-    more = {"short_jct_s": _short_jct_s(run), "plan_s": _plan_s(run), "best_effort_waited_s": _waited_s(run)}
-    return {**known, **missed(run), **more}
-
-
-def _waited_s(run: Run) -> float:
-    free = run.jobs.loc[[job.rewards is None for job in run.scenario.jobs]]
-    return float(free.loc[free["finish_s"].notna(), "waited_s"].mean())
+    return {**known, "short_jct_s": _short_jct_s(run), "plan_s": _plan_s(run)}
 
 
 def _short_jct_s(run: Run) -> float:

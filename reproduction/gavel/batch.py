@@ -24,24 +24,22 @@ FIFO, FIFO_AWARE, FIFO_EVENTS = "FIFO", "FIFO told speeds", "FIFO told speeds, e
 
 def table_3(size: GavelSize) -> PaperFigure:
     """The two traces of the physical cluster; the paper's numbers are those of its simulation."""
-    trailing = 10 * size.physical_measured
     window = (size.physical_measured, 2 * size.physical_measured - 1)
-    jct_h: dict[str, list[float]] = {"Gavel": [], "LAS": []}
-    every_h: dict[str, np.ndarray] = {}
-    makespan_h: dict[str, list[float]] = {"Gavel": [], "Gandiva": []}
-    aware, agnostic = Line("Gavel", LAS, ROUND), Line("LAS", LAS, {**ROUND, "heterogeneity_aware": False})
-    best, packed = Line("makespan", MAKESPAN, ROUND), Line(GANDIVA, "gandiva", ROUND)
-    aware, agnostic, best, packed = rivalled((aware, agnostic, best, packed), size.rivals)
+    lines = (
+        Line("Gavel", LAS, ROUND),
+        Line("LAS", LAS, {**ROUND, "heterogeneity_aware": False}),
+        Line("makespan", MAKESPAN, ROUND),
+        Line(GANDIVA, "gandiva", ROUND),
+    )
+    *arrivals, best, packed = rivalled(lines, size.rivals)
+    found = []
     for seed in size.seeds:
-        arriving, batch = _traces(size, window[1] + 1 + trailing, seed)
-        for line in (aware, agnostic):
-            # the authors' jobs come within hours: all of them to their end, also when none come any more
-            run = line.run(arriving) if size.measured_speeds else windowed(line, arriving, window)
-            jct_h[line.name].append(float(measured(run, window)["jct_h"].mean(skipna=False)))
-            every_h[line.name] = measured(run, (0, len(arriving.jobs) - 1))["jct_h"].to_numpy(dtype=float)
-        for name, line in (("Gavel", best), ("Gandiva", packed)):
-            makespan_h[name].append(_makespan_h(line, batch))
-    aware_h, las_h, gavel_h, gandiva_h = (float(np.mean(values)) for values in (*jct_h.values(), *makespan_h.values()))
+        arriving, batch = _traces(size, window[1] + 1 + 10 * size.physical_measured, seed)
+        # the authors' jobs come within hours: all of them to their end, also when none come any more
+        runs = [line.run(arriving) if size.measured_speeds else windowed(line, arriving, window) for line in arrivals]
+        jct_h = [float(measured(run, window)["jct_h"].mean(skipna=False)) for run in runs]
+        found.append([*jct_h, _makespan_h(best, batch), _makespan_h(packed, batch)])
+    aware_h, las_h, gavel_h, gandiva_h = np.mean(found, axis=0).tolist()
     why = "The paper does not print its traces: rates and jobs of 1 to 4 h on a V100 are ours."
     if size.measured_speeds:
         why = "The authors' traces, which do not say of which 25 jobs the mean is; here of those from the 26th on."
@@ -55,8 +53,9 @@ def table_3(size: GavelSize) -> PaperFigure:
         Entry("makespan, Gandiva / Gavel", "1", 21.9 / 17.9, gandiva_h / gavel_h, f"A ratio: {PAIRS}.", source),
     )
     if size.measured_speeds:
-        of = {name: _over_windows(values, size.physical_measured) for name, values in every_h.items()}
-        ratio = of["LAS"] / of["Gavel"]
+        whole = (0, len(arriving.jobs) - 1)
+        own, las = (_over_windows(measured(run, whole)["jct_h"], size.physical_measured) for run in runs)
+        ratio = las / own
         rows += tuple(
             Entry(f"mean JCT, agnostic / Gavel, {word} over all windows of {size.physical_measured} jobs", "1", None,
                 float(value), "Whichever jobs in a row the paper's mean is of.", source)
@@ -65,9 +64,9 @@ def table_3(size: GavelSize) -> PaperFigure:
     return PaperFigure("Table 3", "Physical cluster, simulated", rows)
 
 
-def _over_windows(values: np.ndarray, count: int) -> np.ndarray:
+def _over_windows(values: pd.Series[float], count: int) -> np.ndarray:
     """The mean of so many values in a row, from each on."""
-    return np.convolve(values, np.ones(count) / count, "valid")
+    return np.convolve(values.to_numpy(dtype=float), np.ones(count) / count, "valid")
 
 
 def _traces(size: GavelSize, jobs: int, seed: int) -> tuple[Scenario, Scenario]:

@@ -14,7 +14,6 @@ from pytest import approx
 
 from reproduction import PaperFigure
 from reproduction.chronus import EXHIBITS, allocator, end_to_end, lines, profiler, selector, settings
-from reproduction.chronus.missed import PARTS, Gap
 from reproduction.chronus.settings import SIZES, TRACES, WorkloadSetting, at, is_short
 from reproduction.table import rows
 from workbench.base.errors import InputError
@@ -34,63 +33,6 @@ def figures(evaluated: Callable[[str], list[PaperFigure]]) -> dict[str, PaperFig
 def test_every_simulated_figure_of_the_evaluation_is_there(figures: dict[str, PaperFigure]) -> None:
     drawn = {f"Fig. {name}" for name in ("6a", "6b", "6c", "6d", "7a", "7b", "7c", "7d", "8a", "8b", "9a-b", "9c-f")}
     assert set(figures) == drawn | {"5.4 trace", "Guarantee"}
-
-
-def test_misses_are_split_as_the_runs_own_counts_of_refused_jobs_say() -> None:
-    setting = replace(at(TINY), jobs=40, density=200, hostile=0.6)
-    found = lines.measured(setting, lines.CHRONUS, 0)
-    jobs = [job for job in setting.scenario(0).jobs if job.rewards]
-    counts = [
-        len(jobs),
-        sum(len(job.rewards or ()) == 1 for job in jobs),
-        sum(len(job.rewards or ()) > 1 for job in jobs),
-    ]
-    refused = [count * found[part] for count, part in zip(counts, PARTS.values(), strict=True)]
-    assert found["unguaranteed"] > 0 and refused[0] > 0
-    assert refused[0] == approx(found["unguaranteed"] * found["unguaranteed_miss_rate"])
-    assert refused[0] == approx(refused[1] + refused[2])
-    assert all(found[part] <= found[whole] + 1e-12 for whole, part in PARTS.items())
-    assert 0 < found["hostile_refused"] <= found["unguaranteed"]
-    assert 0 <= found["hostile_refused_miss_rate"] <= 1
-
-
-def test_a_gap_is_that_of_the_means_and_names_the_seeds() -> None:
-    rows = [
-        ("a", 0, 0.5, 0.1),
-        ("b", 0, 0.2, 0.2),
-        ("a", 1, 0.1, 0.1),
-        ("b", 1, 0.3, 0.0),
-        ("a", 2, math.nan, math.nan),
-    ]
-    found = pd.DataFrame([*rows, ("b", 2, 0.9, 0.9)], columns=["x", "seed", "weighted_miss_rate", "refused_part"])
-    gap = Gap.between(found, "a", "b", "weighted_miss_rate")
-    assert (gap.whole, gap.refused, gap.higher, gap.seeds) == (approx(0.05), approx(0.0), 1, 2)
-    assert gap.said("without") == "Here without +0.05, higher in 1 of 2 seeds: 0 by refused jobs, +0.05 by the others."
-    assert Gap(0.0, 0.0, 0, 1).said("without") == "Here without the same."
-    assert "no job tells" in Gap(math.nan, math.nan, 0, 0).said("without")
-
-
-def test_what_round_up_asks_for_more_is_recounted() -> None:
-    setting = replace(at(TINY), hostile=1.0)
-    gangs = [job.gpus for job in setting.scenario(0).jobs if job.rewards]
-    rounded = {1: 1, 3: 4, 7: 8, 12: 16}
-    assert allocator._demand(setting, range(1)) == sum(rounded[gang] for gang in gangs) / sum(gangs) > 1
-    assert allocator._demand(at(TINY), range(1)) == 1.0
-
-
-def test_longer_jcts_are_split_into_where_the_time_goes() -> None:
-    assert "+50 s on average: +70 s without GPUs, -20 s on them" in allocator._spent(70.0, -20.0)
-    assert allocator._spent(5.0, -5.0) == "Best effort takes as long."
-    assert allocator._spent(math.nan, math.nan) == "No best-effort job tells."
-
-
-def test_the_wait_of_best_effort_is_the_part_of_its_jct_without_gpus() -> None:
-    setting = replace(at(TINY), workload="mix1")
-    found, run = lines.measured(setting, lines.CHRONUS, 0), simulate(setting.scenario(0), "chronus", {}, seed=0)
-    once = run.timeline.drop_duplicates(["job", "start_s", "end_s"])  # a row per part of a gang
-    held = once["end_s"].groupby(once["job"]).sum() - once["start_s"].groupby(once["job"]).sum()
-    free = [job.name for job in run.scenario.jobs if job.rewards is None]
-    assert free and found["best_effort_jct_s"] - found["best_effort_waited_s"] == approx(held[free].mean())
 
 
 def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, PaperFigure]) -> None:

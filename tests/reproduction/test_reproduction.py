@@ -251,8 +251,11 @@ def test_what_is_kept_is_of_commits_that_there_are() -> None:
         pytest.skip("its history is not here")
     tables = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in FOLDER.glob("*.csv")]
     of = {commit for each in tables for column in ("commit", "at") if column in each for commit in each[column]}
-    known = {line[:10] for line in log.stdout.split()}
-    assert of <= known, of - known
+    commits = {line[:10] for line in log.stdout.split()}
+    assert of <= commits, of - commits
+    kept = {(name, *of) for name in known() for of in KeptResults().read(name)[["size", "commit"]].to_numpy()}
+    noted = set(KeptResults().notes()[["name", "size", "commit"]].itertuples(index=False, name=None))
+    assert noted <= kept, noted - kept  # what was computed again is there
 
 
 def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it(
