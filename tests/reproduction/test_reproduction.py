@@ -529,6 +529,7 @@ def test_a_size_comes_from_the_argument_then_the_environment_then_tiny(monkeypat
     [
         (["run", "--size", "huge"], "huge"),
         (["run", "gavel.fig99"], "gavel.fig9"),
+        (["gap", "hare.fig99"], "hare.fig18"),
         (["run", "--workers", "0"], "workers"),
         (["run", "--seeds", "31"], "1 to 30"),
     ],
