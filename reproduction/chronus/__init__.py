@@ -1,5 +1,6 @@
 """Chronus's evaluation (sections 4 and 5)."""
 
+from functools import partial
 from typing import Any
 
 from reproduction.chronus.allocator import figure_8a, figure_8b
@@ -120,6 +121,9 @@ def _end_to_end(draws: int) -> Causes:
     )
 
 
+_of_days = partial(Exhibit, sizes=DRAWN, scale=first_scale, unvaried=UNVARIED)
+_beside_p = partial(Exhibit, unvaried=UNVARIED, spans=SLICES, beside=True)
+"""Of a row that the authors' days of P stand beside."""
 TITLE = "Chronus"
 BELIEF = "there is one type; run times as profiled by Chronus, true for the others and where it says known"
 EXHIBITS = (
@@ -145,7 +149,7 @@ EXHIBITS = (
         ),
         belief=NOBODY,
     ),
-    Exhibit(
+    _of_days(
         "fig6a",
         "The dynamic profiling cluster has the lowest wDMR: delay 32 s, wDMR 0.05",
         figure_6a,
@@ -156,18 +160,12 @@ EXHIBITS = (
             *(Claim("wDMR, 19 GPUs", ">", 0, f"wDMR, {x}") for x in ("10 GPUs", "dynamic")),  # too large, at days
             Claim("wDMR, * GPUs", ">=", 0, "wDMR, dynamic"),  # each fixed size by itself, as in BEST
         ),
-        sizes=DRAWN,
-        scale=first_scale,
-        unvaried=UNVARIED,
         gap=_drawn("profiling delay, mean, dynamic", "wDMR, dynamic", "wDMR, * GPUs"),
     ),
-    Exhibit(
+    _of_days(
         "fig6b",
         "Submission control cuts the longest profiling delay from 2,105 to 960 s",
         figure_6b,
-        sizes=DRAWN,
-        scale=first_scale,
-        unvaried=UNVARIED,
         gap=_drawn(
             "longest profiling delay*",
             steps={
@@ -177,14 +175,11 @@ EXHIBITS = (
             },
         ),
     ),
-    Exhibit(
+    _of_days(
         "fig6c",
         "Short jobs end in the profiler about as soon as under SRTF",
         figure_6c,
         (Claim("*dynamic / SRTF", "<", 1.1, word="slightly higher"),),
-        sizes=DRAWN,
-        scale=first_scale,
-        unvaried=UNVARIED,
         gap=_drawn(
             "*dynamic / SRTF",
             probes={
@@ -195,18 +190,15 @@ EXHIBITS = (
             unvaried="SRTF with run times known is told all there is, and has no second form",
         ),
     ),
-    Exhibit(
+    _beside_p(
         "fig6d",
         "wDMR is robust against errors of run times below 40 %",
         figure_6d,
         (Claim("wDMR, *, noise 40 %", "<=", LITTLE, "wDMR, *, noise 0 %", word="strong robustness"),),
         scale=drawn_scale,
-        unvaried=UNVARIED,
         gap=_both("wDMR, *_MIX2, noise *", noise=(0.0, 0.4)),
-        spans=SLICES,
-        beside=True,
     ),
-    Exhibit(
+    _beside_p(
         "fig7a",
         "SLO leases of 15 to 30 minutes have the lowest wDMR, those under 10 minutes and longer ones a higher one",
         figure_7a,
@@ -219,12 +211,9 @@ EXHIBITS = (
             ),
         ),
         scale=first_scale,
-        unvaried=UNVARIED,
         gap=Causes(size="days", measures=("wDMR, leases of *",), steps=CODED, draws=10, unvaried=ITSELF),
-        spans=SLICES,
-        beside=True,
     ),
-    Exhibit(
+    _beside_p(
         "fig7b",
         "The objective significantly reduces wDMR, mainly that of soft jobs, which is terribly affected without it",
         figure_7b,
@@ -241,20 +230,14 @@ EXHIBITS = (
             ),
         ),
         scale=first_scale,
-        unvaried=UNVARIED,
-        spans=SLICES,
-        beside=True,
     ),
-    Exhibit(
+    _beside_p(
         "fig7c",
         "Jobs that are refused a guarantee miss their deadlines",
         figure_7c,
         (Claim("wDMR of the unguaranteed*", ">", 0.5, word="very high"),),
         scale=drawn_scale,
-        unvaried=UNVARIED,
         gap=_both("wDMR of the unguaranteed*"),
-        spans=SLICES,
-        beside=True,
     ),
     Exhibit(
         "fig7d",
@@ -267,7 +250,7 @@ EXHIBITS = (
         scale=lambda size: f"{first_scale(size)}; and up to {size.scales[-1]} times as large, not what 14 days pile up",
         unvaried=UNVARIED,
     ),
-    Exhibit(
+    _of_days(
         "fig8a",
         "Round-up lowers wDMR where jobs have sizes hostile to consolidation, the less the more of them there are",
         figure_8a,
@@ -275,12 +258,9 @@ EXHIBITS = (
             *(Claim(OFF.format(x), ">", 0, ON.format(x)) for x in (30, 60)),
             Claim(ON.format(30), "<", 0, {OFF.format(30): 1, ON.format(60): 1, OFF.format(60): -1}),
         ),
-        sizes=DRAWN,
-        scale=first_scale,
-        unvaried=UNVARIED,
         no_gap=f"{VARIED}how many jobs are hostile",
     ),
-    Exhibit(
+    _of_days(
         "fig8b",
         "Local search shortens best effort against consolidation and quasi-consolidation, and lowers wDMR too",
         figure_8b,
@@ -298,9 +278,6 @@ EXHIBITS = (
                 for other in ("consolidated", "quasi-consolidated")
             ),
         ),
-        sizes=DRAWN,
-        scale=first_scale,
-        unvaried=UNVARIED,
         gap=_drawn("JCT of best effort, *", "wDMR, *"),
     ),
     Exhibit(
