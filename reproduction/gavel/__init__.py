@@ -1,7 +1,5 @@
 """Gavel's evaluation (sections 2, 7 and appendix A.2)."""
 
-from typing import Any
-
 from reproduction.exhibits import NOBODY, VARIED, Causes, Claim, Exhibit, Fields
 from reproduction.gavel.batch import figure_19, table_3
 from reproduction.gavel.cost import section_7_3_cost
@@ -61,10 +59,20 @@ def _passing(name: str, words: str = "") -> Fields:
     return {f"baseline: who fits passes{words}": {"rivals": (Line(name, "fifo", {"blocking": False}),)}}
 
 
-def _at(rates: str, at: float, probes: Fields, draws: int = 10, **others: Any) -> Causes:
-    """Of a figure over loads, at one, as the row has the curve."""
-    measures = ("mean * jobs/h",)
-    return Causes(size="authors_thrice", base={rates: (at,)}, measures=measures, probes=probes, draws=draws, **others)
+WINDOW = {of: getattr(SIZES["authors_steady"], of) for of in ("warm", "measured", "trailing")}
+FILLED: Fields = {"setting: jobs are measured once a loaded cluster has filled, as by the authors' program": WINDOW}
+
+
+def _at(rates: str, at: float, probes: Fields, steps: Fields = FILLED, draws: int = 3) -> Causes:
+    """Of a figure over loads, at one, from a cluster that has just filled."""
+    return Causes(
+        size="authors_thrice",
+        measures=("mean * jobs/h",),
+        steps=steps,
+        probes=probes,
+        base={rates: (at,)},
+        draws=draws,
+    )
 
 
 TITLE = "Gavel"
@@ -120,7 +128,6 @@ EXHIBITS = (
                 "baseline: AlloX without preemption": {"rivals": (Line("AlloX", "allox", {"preemptive": False}),)},
             },
             probes={"baseline: LAS as a queue": {"rivals": (Line("agnostic", "las", BLIND),)}},
-            draws=3,
         ),
     ),
     Exhibit(
@@ -139,7 +146,7 @@ EXHIBITS = (
         (_ahead(JCT), _printed(JCT), _printed(RHO)),
         scale=simulated_scale,
         unvaried=LOADS,
-        gap=_at("multiple", 2.2, THEMIS),
+        gap=_at("multiple", 3.0, THEMIS),
     ),
     Exhibit(
         "cost",
@@ -210,7 +217,7 @@ EXHIBITS = (
         (_ahead(JCT), _printed(JCT, high=True), *SHARED),
         scale=simulated_scale,
         unvaried=FIFO,
-        gap=_at("single", 3.5, _passing("agnostic")),
+        gap=_at("single", 5.6, _passing("agnostic")),
     ),
     Exhibit(
         "fig17",
@@ -219,7 +226,7 @@ EXHIBITS = (
         (_ahead(JCT), _ahead(RHO)),
         scale=simulated_scale,
         unvaried=LOADS,
-        gap=_at("single", 3.5, THEMIS),
+        gap=_at("single", 3.5, THEMIS, {}, 10),
     ),
     Exhibit(
         "fig18",
@@ -228,7 +235,7 @@ EXHIBITS = (
         (_ahead(JCT), SHARED[1]),
         scale=simulated_scale,
         unvaried=FIFO,
-        gap=_at("multiple", 2.2, _passing("agnostic")),
+        gap=_at("multiple", 2.2, _passing("agnostic"), {}, 10),
     ),
     Exhibit(
         "fig19",
