@@ -156,7 +156,7 @@ class Exhibit:
     of a size, against the paper's; belief: what schedulers are told of speeds, by default what its paper's BELIEF
     says; shares: another exhibit of the paper that is measured on the same runs; spans: of seeds on the authors' data
     one after the other are of so many spans of it, which begin again then, 0: each is a draw of its own; beside:
-    whether what is kept with the authors' data, of a part or of another workload of the paper's, decides nothing;
+    how sizes are named that decide nothing, as they are of another workload of the paper's or measure other jobs;
     unvaried: what is not as the paper has it and neither its gap nor another row varies, so that it may be a reason;
     gap: what its difference from the paper is parted into; no_gap: why there is nothing to part; ratios: a pattern of
     the measures that are one thing over another, without a unit.
@@ -174,7 +174,7 @@ class Exhibit:
     belief: str = ""
     shares: str = ""
     spans: int = 0
-    beside: bool = False
+    beside: str = ""
     unvaried: tuple[str, ...] = ()
     gap: Causes | None = None
     no_gap: str = ""

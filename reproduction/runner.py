@@ -112,8 +112,9 @@ def why_first(name: str, results: KeptResults) -> str:
     if not others:
         return "no other is kept"
     seeds = f" {STANDING[_lacks(name, first, results)]}" if exhibits()[name].seeded else ""
-    data = ", but for the authors' data" if _beside(name, others[-1]) else ""
-    return f"nearest to the paper{seeds}{data}"
+    named = exhibits()[name].beside
+    but = "the authors' data" if named == AUTHORS else f"size {named}"
+    return f"nearest to the paper{seeds}{f', but for {but}' if _beside(name, others[-1]) else ''}"
 
 
 def _lacks(name: str, size: str, results: KeptResults) -> int:
@@ -125,7 +126,8 @@ def _lacks(name: str, size: str, results: KeptResults) -> int:
 
 
 def _beside(name: str, size: str) -> bool:
-    return exhibits()[name].beside and size.startswith(AUTHORS)
+    named = exhibits()[name].beside
+    return bool(named) and size.startswith(named)
 
 
 def decides_none(name: str, size: str, results: KeptResults) -> bool:

@@ -22,6 +22,7 @@ from reproduction.chronus.settings import (
     first_scale,
 )
 from reproduction.exhibits import (
+    AUTHORS,
     COUNTEREXAMPLE,
     ITSELF,
     NEAR,
@@ -122,7 +123,7 @@ def _end_to_end(draws: int) -> Causes:
 
 
 _of_days = partial(Exhibit, sizes=DRAWN, scale=first_scale, unvaried=UNVARIED)
-_beside_p = partial(Exhibit, unvaried=UNVARIED, spans=SLICES, beside=True)
+_beside_p = partial(Exhibit, unvaried=UNVARIED, spans=SLICES, beside=AUTHORS)
 """Of a row that the authors' days of P stand beside."""
 TITLE = "Chronus"
 BELIEF = "there is one type; run times as profiled by Chronus, true for the others and where it says known"
