@@ -44,7 +44,7 @@ WITH_ALL = -3
 JOINED = ("rivals", "stronger")
 """Fields of which each cause has a part: baselines that are had in another way (lines; schemes of Hare by name)."""
 SUMS = ("ours", "interaction", "with all")
-NO_STEP = "No step to how the paper has it is left that can be had: all of the difference is unexplained"
+NO_STEP = "No step to how the paper has it is taken here: all of the difference is unexplained"
 PROBES = "A probe is no step to how the paper has it: taken in alone, in no sum, it tells how much moves a measure"
 NO_INTERVAL = "Its intervals over seeds are not computed: what is chance is not known"
 OTHER = "Of another declaration than today's: compute it anew in another folder (--out)"

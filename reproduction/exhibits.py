@@ -7,8 +7,9 @@ draws, where seeds are draws of a few), against a number p that the paper prints
 compares two things (`Exhibit.ratios`), the whole interval lies on the paper's side of 1 and the mean is at most `FAR`
 times as far from 1 as p, and at least a `FAR`-th; else it is *open* where the interval comes within `NEAR` of p; else
 it *fails*. A claim without a number, as `> 1`, holds, fails or is open as the whole interval has it, none of it, or a
-part; so is *significantly* read where no number stands. What a paper says of a curve (`up to p times`) is judged on one
-point, chosen by the means over seeds, never seed by seed.
+part, and is open where two things that it has apart are the same in every seed; so is *significantly* read where no
+number stands. What a paper says of a curve (`up to p times`) is judged on one point, chosen by the means over seeds,
+never seed by seed.
 
 What is unknown in a seed is not left out, as that would keep the seeds that went well: the claim is *open*, whatever
 the others say. Jobs that are unfinished at the end count until then. Left out is a seed whose workload has no job that
@@ -33,6 +34,7 @@ import pandas as pd
 
 from reproduction.figure import PaperFigure
 from workbench.analysis.metrics.confidence import LEVEL, mean_interval, ratio_interval
+from workbench.base.arrays import IntArray
 
 NEAR = 0.1
 """ours: share of the paper's number; one point of 0 %."""
@@ -232,7 +234,7 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
     """
     known = {str(measure): rows for measure, rows in cells.groupby("measure", sort=False)}
     found = [
-        _on_measure(exhibit, claim, measure, known)
+        _on_measure(exhibit, claim, measure, known, cells["seed"].unique())
         for measure, first in ((measure, claim_of(exhibit.claims, measure)) for measure in known)
         for claim in exhibit.claims
         if first and claim.measure == first.measure and not claim.point
@@ -245,14 +247,16 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
     return [each for each in found if each is not None]
 
 
-def _on_measure(exhibit: Exhibit, claim: Claim, measure: str, known: Mapping[str, pd.DataFrame]) -> Finding | None:
-    """None where the paper has no number for it."""
+def _on_measure(
+    exhibit: Exhibit, claim: Claim, measure: str, known: Mapping[str, pd.DataFrame], seeds: IntArray
+) -> Finding | None:
+    """None where the paper has no number for it; a seed without the measure is one in which it is unknown."""
     rows = known[measure]
     paper, unit, size = (rows[column].iloc[0] for column in ("paper", "unit", "size"))
     aim = claim.aim(paper)
     if claim.sign == "=" and math.isnan(aim):
         return None
-    made = rows.set_index("seed")["ours"]
+    made = rows.set_index("seed")["ours"].reindex(seeds)
     for other, times in claim.taken(measure).items():
         made = made - times * (known[other].set_index("seed")["ours"] if other in known else math.nan)
     unknown = bool(made.isna().any()) and not claim.absent
@@ -323,6 +327,8 @@ def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high:
     ends = (low, high)
     if claim.sign != "=":
         kept = [OPERATORS[claim.sign](end, claim.value) for end in ends]
+        if claim.less and not any(kept) and low == high == claim.value == 0:
+            return "open"  # the two are never apart
         return "holds" if all(kept) else "open" if any(kept) else "fails"
     near = NEAR * abs(paper) or (1.0 if unit in POINTS else 0.0)
     if abs(mean - paper) <= near and max(mean - low, high - mean) <= near:

@@ -152,7 +152,7 @@ SIZES["days"] = replace(
     name="days",
     clusters=(("H", 12, 90, 1.0), ("P", 10, 120, 1.0)),  # jobs as long as the paper's
     densities=(80, 160),
-    noise=(0.0, 0.4),
+    noise=(0.0, 0.2, 0.4),
     lease_min=(5, 20, 60, 120),
 )
 for name, nodes in (("authors_half", 5), ("authors", 10), ("authors_twice", 20)):

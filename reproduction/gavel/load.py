@@ -16,7 +16,10 @@ GANDIVA, ALLOX = "agnostic with Gandiva's packing", "AlloX"
 HIGH, LOW = 5.0, 1.0  # code: weights of the two priorities
 PRIORITY_SHARE = 0.2  # paper: 7.3
 
-DATA = "speeds are modelled but at authors*, the cluster is smaller but at authors_whole"
+DATA = (
+    "speeds are modelled but at authors*, the cluster is smaller but at authors_whole, the rates and which jobs are "
+    "measured are ours but at authors_steady and authors_whole"
+)
 PAIRS = "in the built-in table only jobs of one GPU share, and no pair does more than 1.9 times one job's work"
 EDGE = "highest steady load"
 NOTE = f"The paper's number is the largest point's; unfinished jobs count until the end. Here {DATA}; {PAIRS}."

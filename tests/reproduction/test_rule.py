@@ -126,6 +126,9 @@ def test_a_verdict_follows_from_the_claims_seed_by_seed() -> None:
     paired = Exhibit("x", "says", exhibit.compute, (below,))
     found = findings(paired, kept)
     assert (found[0].measure, found[0].ours, found[0].low, found[0].high) == ("a - b", 1.0, 1.0, 1.0)
+    never = kept.assign(ours=kept["ours"].where(kept["measure"] == "a", kept["ours"] + 1))  # apart in no seed
+    as_much = replace(paired, claims=(below._replace(sign=">="),))
+    assert [findings(each, never)[0].outcome for each in (paired, as_much)] == ["open", "holds"]
     assert verdict(paired, found) == "reproduced"
     several = Exhibit("x", "says", exhibit.compute, (Claim("a", ">", 0, {"b": 2.0, "c": -1.0}),))
     twice = findings(several, cells({"a": [2.0, 4.0, 6.0], "b": [1.0, 3.0, 5.0], "c": [0.0, 1.0, 2.0]}))[0]
@@ -163,6 +166,11 @@ def test_what_is_unknown_in_a_seed_leaves_a_claim_open_but_where_there_is_no_suc
         assert found.seeds == 3 and found.ours == pytest.approx(1.1 if claim.less else 2.1)
         outcomes.append(found.outcome)
     assert outcomes == ["open", "open", "open", "holds"]
+    for missing in (kept[kept["ours"].notna()], kept.query("measure == 'b' or seed > 0")):  # no line at all
+        (found,) = findings(
+            Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()), (Claim("a", ">", 1),)), missing
+        )
+        assert found.outcome == "open"
     absent = {name: [each.measure for each in exhibit.claims if each.absent] for name, exhibit in known().items()}
     for name in filter(absent.get, absent):
         # of ten jobs none may be
