@@ -108,8 +108,7 @@ def _end_to_end(draws: int) -> Causes:
         steps=CODED,
         probes={f"baseline: {told}": {"rivals": rivals}},
         draws=draws,
-        unvaried="Scale is not varied, as the setting changes the same clusters: the row has others; nor data, as "
-        "there is no file of H: chronus.first_days has days of P",
+        unvaried="Scale is not varied: the row has others; nor data: of H there is no file, chronus.first_days has P's",
     )
 
 

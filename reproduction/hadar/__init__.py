@@ -71,7 +71,7 @@ EXHIBITS = (
         ),
         scale=trace_scale,
         shares="fig3",
-        unvaried=("the jobs' gangs", "which policy of Gavel, and which utility of Hadar's the paper means"),
+        unvaried=("the jobs' gangs", "which utility of Hadar's the paper means"),
         gap=Causes(
             size="full",
             measures=("TTD, * / Hadar", "median, * / Hadar"),
