@@ -123,8 +123,9 @@ EXHIBITS = (
         unvaried=LOADS,
         gap=_at(
             "single",
-            3.5,
+            5.6,
             steps={
+                **FILLED,
                 "baseline: Gandiva's pairs looked up": {
                     "rivals": (Line("agnostic with Gandiva's packing", "gandiva", LOOKED_UP),)
                 },

@@ -102,6 +102,7 @@ EXHIBITS = (
         (Claim("jobs with a latency ratio up to 0.37, Hops", ">=", 100), Claim("mean *", ">", 1)),
         scale=physical_scale,
         shares="tab3",
+        unvaried=LENGTHS,
         no_gap=f"{VARIED}the scheduler, on the runs of hops.tab3, whose gap has its causes",
     ),
     Exhibit(
@@ -126,6 +127,7 @@ EXHIBITS = (
         (Claim("throughput*", ">", 1, word="significantly"),),
         scale=simulated_scale,
         shares="tab4",
+        unvaried=LENGTHS,
         gap=_many("throughput*"),
     ),
     Exhibit(
@@ -143,7 +145,7 @@ EXHIBITS = (
         figure_13,
         (Claim("max LR, priority LR", "<=", 3), Claim("max LR*", ">", 80), Claim("mean JCT*most*", ">", 0)),
         scale=sweep_scale,
-        unvaried=("the least sizes of jobs",),
+        unvaried=(*LENGTHS, "the least sizes of jobs"),
         gap=_many("max LR*", "mean JCT*most*"),
     ),
     Exhibit(
