@@ -120,7 +120,6 @@ EXHIBITS = (
         "LAS, single-GPU jobs: mean JCT up to 3.5 times lower, AlloX matched",
         figure_8,
         (_ahead(JCT), _printed(JCT), PACKED, _printed("mean JCT, Gavel / AlloX")),
-        unvaried=LOADS,
         gap=_at(
             "single",
             5.6,
