@@ -170,6 +170,10 @@ def _gap(args: argparse.Namespace) -> int:
     return 0
 
 
+OUTCOMES = """holds: as the paper says, numbers within a tenth; direction: a ratio on the paper's side of 1, not near;
+open: the interval over seeds does not tell; fails: none of these."""
+
+
 def _table(args: argparse.Namespace) -> int:
     results = KeptResults(args.out)
     found = rows(results, *args.names)
@@ -185,10 +189,14 @@ def _table(args: argparse.Namespace) -> int:
     sys.stdout.write(aligned(names, lines, left=len(names)) + f"\n{counts(found)}\n")
     for row in found if args.names else ():
         sys.stdout.write(f"\n{row['paper']}\n")
-        if row["size"]:
-            sys.stdout.write(f"Of size {row['size']}: {row['why_size']}\n{_shown(row['id'], row['size'], results)}")
-        else:
+        if not row["size"]:
             sys.stdout.write(f"{row['reason'] or row['no_again']}\n")
+            continue
+        sys.stdout.write(f"Of size {row['size']}: {row['why_size']}\n{_shown(row['id'], row['size'], results)}")
+        parted = f"python -m reproduction gap {row['id']}" if row["gap"] else row["no_gap"]
+        told = {"Where the difference is from": parted, "Not varied, so may be a reason": "; ".join(row["unvaried"])}
+        sys.stdout.write("".join(f"{name}: {text}\n" for name, text in told.items() if text))
+    sys.stdout.write(f"\n{OUTCOMES}\n" if args.names else "")
     return 0
 
 
