@@ -260,8 +260,8 @@ SMALLER = "smaller, so that many seeds fit a few hours of two cores"
 def simulated_scale(size: GavelSize) -> str:
     """Of a figure over loads."""
     gpus, last = gpus_of(size.cluster), PROGRAM_FIRST + PROGRAM_MEASURED
-    jobs = f"jobs {size.warm:,} to {size.warm + size.measured:,} are measured"
-    theirs = f"of the authors' program {PROGRAM_FIRST:,} to {last:,} on {PAPER_GPUS}"
+    jobs = f"jobs {size.warm:,} to {size.warm + size.measured:,} measured"
+    theirs = f"the authors' program has {PROGRAM_FIRST:,} to {last:,} on {PAPER_GPUS} GPUs"
     return f"{gpus} GPUs, {jobs}; {theirs}{'' if gpus == PAPER_GPUS else f': {SMALLER}'}"
 
 
