@@ -114,7 +114,8 @@ def why_first(name: str, results: KeptResults) -> str:
     seeds = f" {STANDING[_lacks(name, first, results)]}" if exhibits()[name].seeded else ""
     named = exhibits()[name].beside
     but = "the authors' data" if named == AUTHORS else f"size {named}"
-    return f"nearest to the paper{seeds}{f', but for {but}' if _beside(name, others[-1]) else ''}"
+    beside = f"; beside, deciding nothing: {but}" if _beside(name, others[-1]) else ""
+    return f"nearest to the paper{seeds}{beside}"
 
 
 def _lacks(name: str, size: str, results: KeptResults) -> int:

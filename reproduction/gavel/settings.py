@@ -4,9 +4,9 @@ Rates are stated for the paper's 108 GPUs. Full has a third of them, small a nin
 same with the authors' measured speeds, as is authors_thrice on 36 GPUs, whose curves over loads are of a cluster that
 has just filled: jobs 200 to 450, from half of the load that a line sustains that goes by speeds' mean over types to
 past it. In authors_steady and authors_whole, on 36 GPUs and on 108, jobs are measured where the authors' program does
-(code), as many later as there are more GPUs, at every second rate of its grid (code: 0 to 6 jobs/h of one GPU in 16
-points, 0 to 3 of several in 11). Tiny draws jobs of 1 to 4 h, of which a dozen reach a steady state. What neither the
-paper nor the program says is (ours): the rates of other sizes, nodes of four GPUs.
+(code), in proportion to the GPUs, at every second rate of its grid from a middle load on (code: 0 to 6 jobs/h of one
+GPU in 16 points, 0 to 3 of several in 11). Tiny draws jobs of 1 to 4 h, of which a dozen reach a steady state. What
+neither the paper nor the program says is (ours): the rates of other sizes, nodes of four GPUs.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ SIZES |= {
         single=(2.4, 3.2, 4.0, 4.8, 5.6),
         multiple=(1.2, 1.8, 2.4, 3.0),
     )
-    for name, nodes in (("authors_steady", 3), ("authors_whole", 9))
+    for name, nodes in (("authors_steady", 3), ("authors_whole", 9))  # of each type
 }
 
 

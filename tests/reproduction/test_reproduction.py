@@ -412,7 +412,15 @@ def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_compute
     for size in ("full", "authors"):
         kept.add(name, every.assign(size=size))
     assert runner.ranked(name, kept)[0] == "full" and runner.decides_none(name, "authors", kept)  # stands beside
-    assert runner.why_first(name, kept).endswith(", or all that are wanted, but for the authors' data")
+    assert runner.why_first(name, kept).endswith(
+        ", or all that are wanted; beside, deciding nothing: the authors' data"
+    )
+    early = KeptResults().read("gavel.fig8").query("size == 'authors_thrice'")
+    kept.add("gavel.fig8", early)
+    assert runner.ranked("gavel.fig8", kept) == ["authors_thrice"] and early["seed"].nunique() >= runner.ENOUGH
+    kept.add("gavel.fig8", early[early["seed"] < runner.FEWEST].assign(size="authors_steady"))
+    assert runner.ranked("gavel.fig8", kept) == ["authors_steady", "authors_thrice"]
+    assert runner.why_first("gavel.fig8", kept).endswith("; beside, deciding nothing: size authors_thrice")
     alone = KeptResults(tmp_path / "alone")
     alone.add(name, every.assign(size="authors"))
     assert [runner.decides_none(name, size, alone) for size in ("full", "authors_twice")] == [False, True]

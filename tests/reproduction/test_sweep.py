@@ -89,6 +89,18 @@ def test_rates_are_those_of_the_papers_cluster_scaled_by_gpus() -> None:
     assert len(batch._batch(SIZES["small"], 360, 0).jobs) == 40  # on 12 GPUs of 108
 
 
+def test_the_jobs_that_are_measured_and_the_rates_are_those_of_the_authors_program() -> None:
+    """Its EXPERIMENTS.md: `-s 4000 -e 5000 -c 36:36:36`, `-a 0.0 -b 6.0 -n 16` and `-b 3.0 -n 11` with several GPUs."""
+    for name in ("authors_steady", "authors_whole"):
+        size = SIZES[name]
+        share = gpus_of(size.cluster) / 108
+        first, last = size.window
+        assert (first, last + 1 - first) == (math.floor(4000 * share), math.floor(1000 * share)), name
+        for rates, end, count in ((size.single, 6.0, 16), (size.multiple, 3.0, 11)):
+            grid = np.linspace(0.0, end, count)[1:]
+            assert all(np.isclose(grid, rate).any() for rate in rates) and rates[-1] >= 0.9 * end
+
+
 def test_the_most_jobs_of_a_batch_are_the_most_in_whatever_order(monkeypatch: pytest.MonkeyPatch) -> None:
     def makespan(line: Line, scenario: Scenario) -> float:
         return float(len(scenario.jobs) ** (1 + (line.name == batch.AGNOSTIC)))
