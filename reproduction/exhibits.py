@@ -288,9 +288,9 @@ def _unmeasured(claim: Claim) -> Finding:
 
 def _interval(ours: Sequence[float], ratio: bool) -> tuple[float, float, float]:
     """Their mean, and from where to where it is expected; NaN of none."""
-    if ratio and ours:
+    if ratio:
         return ratio_interval(ours)
-    mean, half = mean_interval(ours) if ours else (math.nan, math.nan)
+    mean, half = mean_interval(ours)
     return mean, mean - half, mean + half
 
 

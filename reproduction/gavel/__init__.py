@@ -139,7 +139,7 @@ EXHIBITS = (
         figure_9,
         (_ahead(JCT), _printed(JCT), PACKED),
         unvaried=LOADS,
-        no_gap=f"{VARIED}loads; its baselines in gavel.tab3, which jobs are measured in Figs. 8, 10 and 16",
+        no_gap=f"{VARIED}loads; gavel.tab3 varies its baselines, Figs. 8, 10 and 16 which jobs are measured",
     ),
     _loads(
         "fig10",
@@ -260,7 +260,7 @@ EXHIBITS = (
             for claim in (_ahead(of), _printed(of, high=True))
         ),
         unvaried=(*LOADS, "weights 5 and 1 are the authors' code's"),
-        no_gap=f"{VARIED}loads; the baseline has no second form, and which jobs are measured is in Figs. 8, 10 and 16",
+        no_gap=f"{VARIED}loads; the baseline has no second form; Figs. 8, 10 and 16 vary which jobs are measured",
     ),
     Exhibit(
         "load",

@@ -29,7 +29,7 @@ def mean_interval(values: Iterable[float], level: float = LEVEL) -> tuple[float,
     """
     numbers = np.array(list(values), dtype=float)
     if len(numbers) < 2:
-        return float(numbers.sum()) if len(numbers) else math.nan, math.nan
+        return float(numbers[0]) if len(numbers) else math.nan, math.nan
     half = t_quantile(level, len(numbers) - 1) * float(numbers.std(ddof=1)) / math.sqrt(len(numbers))
     return float(numbers.mean()), half
 
