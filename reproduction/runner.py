@@ -110,7 +110,8 @@ def why_first(name: str, results: KeptResults) -> str:
     """Why an exhibit's verdict is of the size that it is, by the rule of `ranked`."""
     first, *others = ranked(name, results)
     if not others:
-        return "no other is kept"
+        few = f", and of it fewer than {ENOUGH} seeds" if _lacks(name, first, results) else ""
+        return f"no other is kept{few}"
     seeds = f" {STANDING[_lacks(name, first, results)]}" if exhibits()[name].seeded else ""
     named = exhibits()[name].beside
     but = "the authors' data" if named == AUTHORS else f"size {named}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -63,14 +64,21 @@ def multiple(size: GavelSize, priority_share: float = 0.0) -> Load:
 
 def sweep(load: Load, lines: Sequence[Line], size: GavelSize) -> pd.DataFrame:
     """One row per measured job: line, per_hour, seed and `measured`."""
-    parts = []
-    for per_hour in load.per_hour:
-        for seed in size.seeds:
-            scenario = load.scenario(size, per_hour, seed)
-            for line in rivalled(lines, size.rivals):
-                run = windowed(line, scenario, size.window)
-                parts.append(measured(run, size.window).assign(line=line.name, per_hour=per_hour, seed=seed))
+    of = replace(size, seeds=range(0), single=(), multiple=(), rivals=())  # of what a run does not depend on
+    parts = [
+        _point(line, replace(load, per_hour=()), of, per_hour, seed)
+        for per_hour in load.per_hour
+        for seed in size.seeds
+        for line in rivalled(lines, size.rivals)
+    ]
     return pd.concat(parts, ignore_index=True)
+
+
+@cache
+def _point(line: Line, load: Load, size: GavelSize, per_hour: float, seed: int) -> pd.DataFrame:
+    """The part of a `sweep` that is one run; of a gap's causes few change more than a line of several."""
+    run = windowed(line, load.scenario(size, per_hour, seed), size.window)
+    return measured(run, size.window).assign(line=line.name, per_hour=per_hour, seed=seed)
 
 
 def measured(run: Run, window: tuple[int, int]) -> pd.DataFrame:

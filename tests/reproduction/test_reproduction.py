@@ -373,7 +373,7 @@ def test_a_row_is_of_the_nearest_size_with_all_its_seeds_and_no_other_is_compute
     first, few = every[every["seed"] == 0], every[every["seed"] < runner.FEWEST]
     for size, of, shown, why in (
         ("tiny", every, None, None),  # is no evidence
-        ("authors", first, "authors", "no other is kept"),
+        ("authors", first, "authors", "no other is kept, and of it fewer than 10 seeds"),
         ("full", few, "full", "with 3 seeds, as none has 10"),
         ("authors_thrice", few, "authors_thrice", "with 3 seeds, as none has 10"),
         ("middle", every, "middle", "with 10 seeds, or all that are wanted"),
