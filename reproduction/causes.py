@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.exhibits import NEAR, OPERATORS, PROBE, Causes, Claim, claim_of
+from reproduction.exhibits import OPERATORS, PROBE, Causes, Claim, Exhibit, claim_of, near
 from reproduction.registry import exhibits, sizes_of
 from reproduction.runner import ROUNDED, at_seed
 from workbench.analysis.metrics.confidence import mean_interval
@@ -64,7 +64,7 @@ def declared(of: Causes) -> str:
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=vars).encode()).hexdigest()[:10]
 
 
-def said(name: str, found: pd.DataFrame, claims: Sequence[Mapping[str, Any]] = ()) -> str:
+def caveats(name: str, found: pd.DataFrame, claims: Sequence[Mapping[str, Any]] = ()) -> str:
     """Of a gap what is to be said beside its numbers: that it varied another thing, where it begins beside the row's
     number (claims: of the row, as `Finding`), what is no step, what is not told from chance, what is not varied, why
     some are missing, how many measures are the paper's with all causes, and which these move away from it."""
@@ -74,7 +74,7 @@ def said(name: str, found: pd.DataFrame, claims: Sequence[Mapping[str, Any]] = (
     steps = set(causes[~probe]["cause"]) - set(SUMS)
     told = (
         OTHER if found["declared"].iloc[0] != declared(of) else "",
-        _beside(found, claims),
+        _outside(found, claims),
         "" if steps else NO_STEP,
         PROBES if probe.any() else "",
         _by_chance(causes[~causes["cause"].isin(SUMS)]) if exhibits()[name].seeded else "",
@@ -82,13 +82,13 @@ def said(name: str, found: pd.DataFrame, claims: Sequence[Mapping[str, Any]] = (
         UNKNOWN if missing else "",
         FEWER if (found["known"].between(1, found["seeds"] - 1)).any() else "",
         ONE_SEED if isinstance(seeds_of(name, found), int) and (found["known"] == 1).any() else "",
-        _met(found),
+        _met(exhibits()[name], found),
         _away(found),
     )
     return ". ".join(filter(None, told))
 
 
-def _beside(found: pd.DataFrame, claims: Sequence[Mapping[str, Any]]) -> str:
+def _outside(found: pd.DataFrame, claims: Sequence[Mapping[str, Any]]) -> str:
     """In how many measures, and which, it begins outside of the row's own interval."""
     ours = found[found["cause"] == "ours"].set_index("measure")["from_ours"]
     ends = {each["measure"]: (each["low"], each["high"]) for each in claims if None not in (each["low"], each["high"])}
@@ -107,16 +107,18 @@ def _by_chance(causes: pd.DataFrame) -> str:
     return f"Not told from chance, as the interval over seeds holds 0: {'; '.join(told)}" if told else ""
 
 
-def _met(found: pd.DataFrame) -> str:
-    """How many measures are with all causes as the paper says: nothing is left of a claim, of a number `NEAR` of it."""
-    ends = found.set_index("measure")["from_all"]
-    of = found["cause"].set_axis(found["measure"])
-    aims, left = (ends[of.str.startswith(begin)].dropna() for begin in ("paper", UNEXPLAINED))
-    near = NEAR * aims.abs() * (of[of.str.startswith("paper")] == "paper")
-    strict = of[of.str.startswith(f"{UNEXPLAINED}, ")].index  # as much is not more
-    met = (left.abs() <= near.reindex(left.index)) & ~left.index.isin(strict)
-    text = f"As the paper says with all causes: {met.sum()} of {counted(len(met), 'measure')}" if len(met) else ""
-    unknown = len(aims) - len(met)
+def _met(exhibit: Exhibit, found: pd.DataFrame) -> str:
+    """How many measures are with all causes as the paper says: nothing is left of a claim, or the number is near."""
+    aims, left = (found[found["cause"].str.startswith(begin)] for begin in ("paper", UNEXPLAINED))
+    rests = left.set_index("measure")["from_all"].to_dict()
+    strict = set(left[left["cause"] != UNEXPLAINED]["measure"])  # as much is not more
+    met = known = unknown = 0
+    for measure, said, aim in zip(aims["measure"], aims["cause"], aims["from_all"], strict=True):
+        rest = rests.get(measure, math.nan)
+        known, unknown = known + (not math.isnan(aim - rest)), unknown + (math.isnan(rest) and not math.isnan(aim))
+        least, most = near(aim, "", exhibit.is_ratio(measure))
+        met += least <= aim - rest <= most if said == "paper" else rest == 0 and measure not in strict
+    text = f"As the paper says with all causes: {met} of {counted(known, 'measure')}" if known else ""
     return f"{text}{', ' if text else 'With all causes '}{unknown} unknown" if unknown else text
 
 

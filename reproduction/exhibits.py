@@ -2,14 +2,15 @@
 
 The rule, for the mean of a measure over seeds and its 95 % interval (Student's, of ratios above 0 those of their
 logarithms: a geometric mean; of a deterministic one the number itself; over spans of a trace, each the mean of its
-draws, where seeds are draws of a few), against a number p that the paper prints: it *holds* where the mean is within
-`NEAR` of p and no end of the interval further than that from the mean; else it has the *direction* where the measure
-compares two things (`Exhibit.ratios`), the whole interval lies on the paper's side of 1 and the mean is at most `FAR`
-times as far from 1 as p, and at least a `FAR`-th; else it is *open* where the interval comes within `NEAR` of p; else
-it *fails*. A claim without a number, as `> 1`, holds, fails or is open as the whole interval has it, none of it, or a
-part, and is open where two things that it has apart are the same in every seed; so is *significantly* read where no
-number stands. What a paper says of a curve (`up to p times`) is judged on one point, chosen by the means over seeds,
-never seed by seed.
+draws, where seeds are draws of a few), against a number p that the paper prints: near is what lies within `NEAR` of p
+and, of a ratio of two things (`Exhibit.ratios`), is at most `ALIKE` times as far from 1 as p, on the same side, and at
+least an `ALIKE`-th. It *holds* where the mean is near and no end of the interval further from it than `NEAR` of p; else
+a ratio has the *direction* where the whole interval lies on the paper's side of 1 and the mean is at most `FAR` times
+as far from it as p, and at least a `FAR`-th; else it is *open* where the interval has what is near; else it *fails*.
+A claim without a number, as `> 1`, holds, fails or
+is open as the whole interval has it, none of it, or a part, and is open where two things that it has apart are the same
+in every seed; so is *significantly* read where no number stands. What a paper says of a curve (`up to p times`) is
+judged on one point, chosen by the means over seeds, never seed by seed.
 
 What is unknown in a seed is not left out, as that would keep the seeds that went well: the claim is *open*, whatever
 the others say. Jobs that are unfinished at the end count until then. Left out is a seed whose workload has no job that
@@ -38,6 +39,8 @@ from workbench.base.arrays import IntArray
 
 NEAR = 0.1
 """ours: share of the paper's number; one point of 0 %."""
+ALIKE = 1.5
+"""ours: a ratio that is nearer to 1 or further away than by so many times is another lead than the paper's."""
 FAR = 10.0
 """ours: beyond so many times as far from 1 as the paper's number, or nearer, a ratio is not what that says."""
 POINTS = ("%", "points")
@@ -72,7 +75,7 @@ class Claim(NamedTuple):
     last: bool = False
     steady: str = ""
 
-    def beside(self, other: str, measure: str) -> str:
+    def filled(self, other: str, measure: str) -> str:
         """Another measure's name, `*` being what it is in one that the claim is about."""
         begin, _, end = self.measure.partition("*")
         return other.replace("*", measure[len(begin) : len(measure) - len(end)])
@@ -80,7 +83,7 @@ class Claim(NamedTuple):
     def taken(self, measure: str) -> Mapping[str, float]:
         """`less` by measure, of one that the claim is about."""
         less = {self.less: 1.0} if isinstance(self.less, str) else self.less
-        return {self.beside(other, measure): times for other, times in less.items() if other}
+        return {self.filled(other, measure): times for other, times in less.items() if other}
 
     def told(self, measure: str) -> str:
         """A measure that it is about, with what is taken off."""
@@ -259,14 +262,20 @@ def _on_measure(
     made = rows.set_index("seed")["ours"].reindex(seeds)
     for other, times in claim.taken(measure).items():
         made = made - times * (known[other].set_index("seed")["ours"] if other in known else math.nan)
-    unknown = bool(made.isna().any()) and not claim.absent
+        paper = paper - times * (known[other]["paper"].iloc[0] if other in known else math.nan)
+    unknown, ratio = bool(made.isna().any()) and not claim.absent, exhibit.is_ratio(measure)
+    mean, low, high, count = over_seeds(exhibit, made, size, ratio and not claim.less)
+    outcome = "open" if unknown else judged(claim, aim, unit, mean, low, high, ratio)
+    return Finding(claim.told(measure), unit, claim.text(aim) + claim.ours, paper, mean, low, high, count, outcome)
+
+
+def over_seeds(exhibit: Exhibit, made: pd.Series[float], size: str, ratio: bool) -> tuple[float, float, float, int]:
+    """Of a measure by seed its mean and interval, and over how many seeds, or spans, in which it is known."""
     if spans := exhibit.spans_at(size):
         made = made.groupby(made.index % spans).mean()
-    ours, ratio = made.dropna().tolist(), exhibit.is_ratio(measure)
+    ours = made.dropna().tolist()
     exact = len(set(ours)) == 1 and (len(ours) > 1 or not exhibit.seeded)
-    mean, low, high = (ours[0],) * 3 if exact else _interval(ours, ratio and not claim.less)
-    outcome = "open" if unknown else judged(claim, aim, unit, mean, low, high, ratio)
-    return Finding(claim.told(measure), unit, claim.text(aim) + claim.ours, paper, mean, low, high, len(ours), outcome)
+    return *((ours[0],) * 3 if exact else _interval(ours, ratio)), len(ours)
 
 
 def _on_curve(claim: Claim, known: Mapping[str, pd.DataFrame]) -> Finding:
@@ -298,7 +307,7 @@ def _points(claim: Claim, known: Mapping[str, pd.DataFrame]) -> list[pd.DataFram
     """Of a claim on a curve the points that count: known in every seed, and steady."""
     of = {measure: rows for measure, rows in known.items() if fnmatchcase(measure, claim.measure)}
     zero = {measure for measure, rows in known.items() if (rows["ours"] == 0).all()}
-    steady = [rows for measure, rows in of.items() if not claim.steady or claim.beside(claim.steady, measure) in zero]
+    steady = [rows for measure, rows in of.items() if not claim.steady or claim.filled(claim.steady, measure) in zero]
     known_all = [rows for rows in steady if rows["ours"].notna().all()]
     return known_all[-1:] if claim.last else known_all
 
@@ -330,13 +339,27 @@ def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high:
         if claim.less and not any(kept) and low == high == claim.value == 0:
             return "open"  # the two are never apart
         return "holds" if all(kept) else "open" if any(kept) else "fails"
-    near = NEAR * abs(paper) or (1.0 if unit in POINTS else 0.0)
-    if abs(mean - paper) <= near and max(mean - low, high - mean) <= near:
+    least, most = near(paper, unit, ratio)
+    if least <= mean <= most and max(mean - low, high - mean) <= _off(paper, unit):
         return "holds"
-    beside = ratio and paper != 1 and 1 / FAR <= abs(mean - 1) / abs(paper - 1) <= FAR
-    if beside and all((end - 1) * (paper - 1) > 0 for end in ends):
+    lead = (mean - 1) / (paper - 1) if ratio and paper != 1 else 0.0
+    if 1 / FAR <= lead <= FAR and all((end - 1) * (paper - 1) > 0 for end in ends):
         return "direction"
-    return "open" if ends[0] - near <= paper <= ends[1] + near else "fails"
+    return "open" if low <= most and least <= high else "fails"
+
+
+def near(paper: float, unit: str, ratio: bool) -> tuple[float, float]:
+    """From where to where a number is near one of the paper's, by the rule above."""
+    alike = (
+        sorted(1 + (paper - 1) * times for times in (1 / ALIKE, ALIKE))
+        if ratio and paper != 1
+        else (-math.inf, math.inf)
+    )
+    return max(paper - _off(paper, unit), alike[0]), min(paper + _off(paper, unit), alike[1])
+
+
+def _off(paper: float, unit: str) -> float:
+    return NEAR * abs(paper) or (1.0 if unit in POINTS else 0.0)
 
 
 def verdict(exhibit: Exhibit, found: Sequence[Finding]) -> _Verdict:

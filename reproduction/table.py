@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from reproduction.causes import COLUMNS as GAP_COLUMNS
-from reproduction.causes import SUMS, UNEXPLAINED, as_claimed, gaps, said, seeds_of
+from reproduction.causes import SUMS, UNEXPLAINED, as_claimed, caveats, gaps, seeds_of
 from reproduction.exhibits import AUTHORS, NEAR, PROBE, Exhibit, Finding, findings, spread, verdict
 from reproduction.figure import as_html
 from reproduction.registry import chosen, exhibits, reproductions, sizes_of
@@ -87,7 +87,7 @@ def _gap(name: str, results: KeptResults, claims: Sequence[Mapping[str, Any]]) -
     return {
         "size": gaps()[name].size,
         "seeds": seeds_of(name, found),
-        "said": said(name, found, claims),
+        "said": caveats(name, found, claims),
         "not_parted": [each for each in unlike if each not in parted],
         "command": f"python -m reproduction gap {name} --out build/reproduction",
         "commit": str(found["commit"].iloc[0]),

@@ -182,7 +182,7 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
 
     def said(name: str, found: pd.DataFrame, **claim: Any) -> str:
         row = [{"measure": "m", "low": 0.5, "high": 1.5} | claim]
-        return causes.said(name, found.assign(declared=causes.declared(causes.gaps()[name])), row)
+        return causes.caveats(name, found.assign(declared=causes.declared(causes.gaps()[name])), row)
 
     assert said("hare.fig12", plain) == "" and said("hops.fig6", plain) == ITSELF
     assert said("hare.fig12", found) == causes.PROBES
@@ -197,7 +197,7 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     unknown = f"{ITSELF}. {causes.UNKNOWN}"
     assert said("hops.fig6", plain.assign(from_ours=math.nan)) == unknown
     one, other = (causes.gaps()[f"hare.fig{number}"] for number in (12, 13))
-    assert causes.said("hare.fig12", plain.assign(declared=causes.declared(other))) == causes.OTHER
+    assert causes.caveats("hare.fig12", plain.assign(declared=causes.declared(other))) == causes.OTHER
     order = {name: dict(reversed(fields.items())) for name, fields in reversed(one.probes.items())}
     same = replace(one, probes=order, measures=[*reversed(one.measures)], draws=1)
     assert causes.declared(same) == causes.declared(one)  # as it is written in another way
@@ -351,7 +351,7 @@ def test_a_gap_is_of_the_seeds_in_which_all_is_known(monkeypatch: pytest.MonkeyP
     assert found.loc[["ours", "a", "with all"], "from_ours"].tolist() == [5.0, 0.5, 5.5]
     assert found.loc["a", ["low", "high"]].tolist() == pytest.approx([0.5 - 6.3531, 0.5 + 6.3531], abs=1e-3)  # paired
     assert set(found["known"]) == {2} and set(found["seeds"]) == {3}
-    assert causes.FEWER in causes.said("p.x", gap("p.x"))
+    assert causes.FEWER in causes.caveats("p.x", gap("p.x"))
 
 
 def test_baselines_that_are_had_in_another_way_are_causes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,11 @@ from workbench.analysis.metrics.confidence import ratio_interval
         ("=", math.nan, 2.0, "1", 11.1, 0.1, "fails"),  # more than ten times as far from 1
         ("=", math.nan, 2.0, "1", 1.9, 1.0, "open"),
         ("=", math.nan, 2.0, "1", 0.9, 0.2, "fails"),
+        ("=", math.nan, 1.2, "1", 1.14, 0.01, "holds"),
+        ("=", math.nan, 1.2, "1", 1.12, 0.01, "direction"),  # within a tenth, but little more than half of the lead
+        ("=", math.nan, 1.05, "1", 0.97, 0.01, "fails"),  # within a tenth, and behind
+        ("=", math.nan, 0.8, "1", 0.86, 0.01, "holds"),
+        ("=", math.nan, 0.8, "1", 0.88, 0.01, "direction"),
         ("=", math.nan, 2.0, "h", 4.0, 0.1, "fails"),  # hours have no side
         ("=", math.nan, 0.0, "%", 0.9, 0.0, "holds"),
         ("=", math.nan, 1.59, "%", 2.52, 0.0, "fails"),  # a point is near 0 only
