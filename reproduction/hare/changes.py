@@ -23,7 +23,7 @@ from reproduction.hare.schemes import (
     said,
     weighted_min,
 )
-from reproduction.hare.settings import MINUTE, ROUNDS, FigurePoint, HareSize, in_gpu_order
+from reproduction.hare.settings import MINUTE, ROUNDS, FigurePoint, HareSize, cut, in_gpu_order
 from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.synchronisation import schedules
 from workbench.papers.hare.formulations.interval_lp import IntervalLP
@@ -58,9 +58,8 @@ def one_task(data: HareInstance, seed: int) -> HareInstance:
 
 
 def eight_tasks(data: HareInstance, seed: int) -> HareInstance:
-    """Rounds of eight tasks each, as many rounds as before and tasks shorter: the same work."""
-    eight, part = np.full(len(data.jobs), 8, dtype=np.int64), data.tasks / 8
-    return replace(data, tasks=eight, first_tasks=eight, train_s=data.train_s * part[:, None])
+    """Rounds of eight tasks each."""
+    return cut(data, tasks=8)
 
 
 def at_start(data: HareInstance, seed: int) -> HareInstance:
@@ -75,17 +74,17 @@ def seldom(data: HareInstance, seed: int) -> HareInstance:
 
 def no_sync(data: HareInstance, seed: int) -> HareInstance:
     """Synchronising takes no time."""
-    return replace(data, sync_s=np.zeros(data.sync_s.shape))
+    return cut(data, sync=0.0)
 
 
 def long_sync(data: HareInstance, seed: int) -> HareInstance:
     """Synchronising takes five times as long."""
-    return replace(data, sync_s=5 * data.sync_s)
+    return cut(data, sync=5.0)
 
 
 def fine_and_long_sync(data: HareInstance, seed: int) -> HareInstance:
     """Rounds of eight tasks that synchronise five times as long."""
-    return long_sync(eight_tasks(data, seed), seed)
+    return cut(data, 8, 5.0)
 
 
 def spread(data: HareInstance, seed: int) -> HareInstance:

@@ -19,7 +19,7 @@ ROUNDS = 30
 """ours: rounds of a job at most (the default of `most_rounds`); the figure `7.3 reasons` has other numbers."""
 TESTBED_JOBS = 24
 """ours: the paper does not say how many jobs its testbed had."""
-EARLIEST = "Hare by earliest finish (ours), as line 12 prints it beside that in Figs. 12, 16, 17"
+EARLIEST = "Hare by earliest finish (ours), as line 12 prints it beside that but in Figs. 4 and 13"
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class HareSize:
 
     seeds: of the workloads of a figure. part: GPUs and jobs of section 7.3 are multiplied by it. gpus, jobs: of
     Figs. 14 and 15 before that; gbps, batches: of Figs. 18 and 19. rounds: of a job at most; testbed_jobs: of section
-    7.2; stronger: others that are had in another way (`STRONGER`); sync: how many times as long as they are times
-    to synchronise are in section 7.3.
+    7.2; stronger: others that are had in another way (`STRONGER`); tasks: of each round, None: as drawn; sync: how many
+    times as long as they are times to synchronise are.
     """
 
     name: str
@@ -42,6 +42,7 @@ class HareSize:
     rounds: int = ROUNDS
     testbed_jobs: int = TESTBED_JOBS
     stronger: tuple[str, ...] = ()
+    tasks: int | None = None
     sync: float = 1.0
 
     def of(self, count: int) -> int:
@@ -64,7 +65,7 @@ class FigurePoint:
     """One point of a figure, but for the seed; as in section 7.3 by default.
 
     shares: of the classes CV, NLP, Speech, Rec.; gbps: None, the 25 of the testbed; batch: over B_0; rounds: of a job
-    at most; stronger, sync: see `HareSize`.
+    at most; stronger, tasks, sync: see `HareSize`.
     """
 
     gpus: int = GPUS
@@ -75,6 +76,7 @@ class FigurePoint:
     batch: float = 1.0
     rounds: int = ROUNDS
     stronger: tuple[str, ...] = ()
+    tasks: int | None = None
     sync: float = 1.0
 
     def at(self, size: HareSize) -> FigurePoint:
@@ -85,6 +87,7 @@ class FigurePoint:
             jobs=size.of(self.jobs),
             rounds=self.rounds if self.rounds != ROUNDS else size.rounds,
             stronger=size.stronger,
+            tasks=size.tasks,
             sync=size.sync,
         )
 
@@ -96,8 +99,7 @@ class FigurePoint:
 
     def instance(self, seed: int) -> HareInstance:
         """The problem that every scheme gets."""
-        found = problem(self.scenario(seed), seed, self.rounds)
-        return found if self.sync == 1.0 else replace(found, sync_s=self.sync * found.sync_s)
+        return cut(problem(self.scenario(seed), seed, self.rounds), self.tasks, self.sync)
 
 
 def more_of(kind: str) -> tuple[float, ...]:
@@ -120,6 +122,15 @@ def problem(scenario: Scenario, seed: int, rounds: int = ROUNDS) -> HareInstance
         snapshot_at(scenario, 0.0, offline=True), {"most_rounds": rounds, "steps_per_round": None}
     )
     return in_gpu_order(found, np.random.default_rng(seed).permutation(len(found.gpus)).tolist())
+
+
+def cut(instance: HareInstance, tasks: int | None = None, sync: float = 1.0) -> HareInstance:
+    """The same work in rounds of so many tasks each, as many rounds as before (None: as they are), which take `sync`
+    times as long to synchronise."""
+    if tasks is not None:
+        each, part = np.full(len(instance.jobs), tasks, dtype=np.int64), instance.tasks / tasks
+        instance = replace(instance, tasks=each, first_tasks=each, train_s=instance.train_s * part[:, None])
+    return instance if sync == 1.0 else replace(instance, sync_s=sync * instance.sync_s)
 
 
 def in_gpu_order(instance: HareInstance, order: Sequence[int]) -> HareInstance:

@@ -58,11 +58,13 @@ def lead_row(found: pd.DataFrame, x: Hashable, label: str, other: str, why: str,
                f"{said(values)} {why}", SECTION)  # fmt: skip
 
 
-def always_best(found: pd.DataFrame, hare: str = HARE) -> Entry:
-    """Whether Hare is ahead of everybody at every point."""
-    least = ratios(found, "best", hare)
-    return Entry(f"weighted JCT, best of the others / {hare}, least over all points and seeds", "1", None,
-               float(least.min()), "The paper says that Hare always is the best: above 1.", SECTION)  # fmt: skip
+def always_best(found: pd.DataFrame) -> tuple[Entry, ...]:
+    """Whether Hare is ahead of everybody at every point, by earliest finish (ours) and with line 12 as printed."""
+    return tuple(
+        Entry(f"weighted JCT, best of the others / {hare}, least over all points and seeds", "1", None,
+            float(ratios(found, "best", hare).min()), "The paper says that Hare always is the best: above 1.", SECTION)
+        for hare in (HARE, PRINTED)
+    )  # fmt: skip
 
 
 def last_row(found: pd.DataFrame, label: str) -> Entry:
@@ -112,7 +114,7 @@ def figure_14(size: HareSize) -> PaperFigure:
         *(Entry(f"weighted JCT, {name}, {many} GPUs / {few}", "1", None, float(values.mean()),
               f"{said(values)} The paper: that of all schemes decreases as more GPUs are used.", SECTION)
           for name, values in less.items()),
-        always_best(found),
+        *always_best(found),
         last_row(found, "at all numbers of GPUs"),
     )  # fmt: skip
     panels = _curve(found, f"{size.of(JOBS)} jobs", "GPUs", whole_x=True)
@@ -132,10 +134,15 @@ def figure_15(size: HareSize) -> PaperFigure:
         *(lead_row(found, count, f"{count} jobs", other, DRAWN) for count in sorted({few, many}) for other in OTHERS),
         *(
             Entry(f"{other} - Hare, minutes of weighted JCT a job, {many} jobs / {few}", "1", None, float(wider[other]),
-                "The paper says that gaps become bigger: above 1. As ratios only some do, in the rows above.", SECTION)
+                "The paper says that gaps become bigger: above 1.", SECTION)
             for other in OTHERS
         ),
-        always_best(found),
+        *(
+            Entry(f"{other} / {HARE}, weighted JCT a job, {many} jobs / {few}", "1", None,
+                lead(found, many, other) / lead(found, few, other), "The same of ratios.", SECTION)
+            for other in OTHERS
+        ),
+        *always_best(found),
     )  # fmt: skip
     panels = _curve(found, f"{size.of(GPUS)} GPUs", "Jobs", whole_x=True)
     return PaperFigure("Fig. 15", "Number of jobs", rows, panels)
@@ -156,7 +163,7 @@ def figure_16(size: HareSize) -> PaperFigure:
         for other in whys
         for level in LEVELS
     )
-    return PaperFigure("Fig. 16", "Heterogeneity", (*rows, always_best(found), always_best(found, PRINTED)),
+    return PaperFigure("Fig. 16", "Heterogeneity", (*rows, *always_best(found)),
                   _bars(found, f"{size.of(GPUS)} GPUs, {size.of(JOBS)} jobs", "Heterogeneity"))  # fmt: skip
 
 
@@ -175,7 +182,7 @@ def figure_17(size: HareSize) -> PaperFigure:
             rows.append(Entry(f"weighted JCT, {name}, {label} / {plain}", "1", None, float(values.mean()),
                             f"{said(values)} {why}", SECTION))  # fmt: skip
     rows += [lead_row(found, label, label, "best", "Hare is the best at every mix in the paper.") for label in points]
-    return PaperFigure("Fig. 17", "Classes of jobs", (*rows, always_best(found), always_best(found, PRINTED)),
+    return PaperFigure("Fig. 17", "Classes of jobs", (*rows, *always_best(found)),
                   _bars(found, f"{size.of(GPUS)} GPUs, {size.of(JOBS)} jobs", "Classes"))  # fmt: skip
 
 
@@ -190,7 +197,7 @@ def figure_18(size: HareSize) -> PaperFigure:
                         FASTER_NETWORK if name == HARE else None, float(values.mean()),
                         f"{said(values, ratio=False)} {why}", SECTION))  # fmt: skip
     rows += [lead_row(found, gbps, f"{gbps:g} Gbit/s", "best", DRAWN) for gbps in (10.0, 25.0)]
-    return PaperFigure("Fig. 18", "Bandwidth", (*rows, always_best(found)),
+    return PaperFigure("Fig. 18", "Bandwidth", (*rows, *always_best(found)),
                   _curve(found, f"{size.of(GPUS)} GPUs, {size.of(JOBS)} jobs", "Bandwidth (Gbit/s)"))  # fmt: skip
 
 
@@ -214,7 +221,7 @@ def figure_19(size: HareSize) -> PaperFigure:
                         "long.", "ours"))  # fmt: skip
     rows += [lead_row(found, batch, f"{batch:g} B_0", HOMO, "In the paper it grows with the batch.")
              for batch in (B_0, most)]  # fmt: skip
-    return PaperFigure("Fig. 19", "Batch size", (*rows, always_best(found)),
+    return PaperFigure("Fig. 19", "Batch size", (*rows, *always_best(found)),
                   _curve(found, f"{size.of(GPUS)} GPUs, {size.of(JOBS)} jobs", "Batch (B_0)", log_x=True))  # fmt: skip
 
 

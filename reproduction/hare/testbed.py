@@ -29,7 +29,7 @@ from reproduction.hare.schemes import (
     schemes,
     weighted_min,
 )
-from reproduction.hare.settings import MINUTE, HareSize, problem, testbed
+from reproduction.hare.settings import MINUTE, HareSize, cut, problem, testbed
 from workbench.analysis.metrics import summary
 from workbench.analysis.metrics.confidence import mean_interval
 from workbench.papers.hare.instance import HareInstance
@@ -60,7 +60,7 @@ def plans(size: HareSize) -> pd.DataFrame:
 
 
 def _problem(size: HareSize, seed: int) -> HareInstance:
-    return problem(testbed(seed, size.testbed_jobs), seed, size.rounds)
+    return cut(problem(testbed(seed, size.testbed_jobs), seed, size.rounds), size.tasks, size.sync)
 
 
 @cache

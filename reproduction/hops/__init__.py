@@ -166,7 +166,7 @@ EXHIBITS = (
     Exhibit(
         "fig15",
         "The time of a plan is stable from 1000 waiting jobs on, as a window limits them; 10 s for 500 GPUs, with a "
-        "gap of 5 % 6 s for 1000 and 17 s for 1500, 3 times as long with 1 %",
+        "gap of 5 % 6 s for 1000 and 17 s for 1500 (read as at most, on another machine), 3 times as long with 1 %",
         figure_15,
         (
             Claim(f"plan, most jobs over {LARGE}", "<", 1.1, word="stable"),
