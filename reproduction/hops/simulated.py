@@ -14,6 +14,7 @@ from reproduction.hops.physical import compared
 from reproduction.hops.settings import HOUR, RATE, ROUND_S, HopsSize, simulated
 from reproduction.line import Line
 from workbench.analysis.metrics import throughput_over_time
+from workbench.scenario.scenario import Scenario
 from workbench.simulation.run import Run
 
 PAPER = {  # Table 4
@@ -32,10 +33,20 @@ EVERY_S = 60.0
 """ours: the paper samples the throughput every 10 s."""
 
 
+def workload(size: HopsSize) -> Scenario:
+    """Of sections 4.3 and 4.4."""
+    return simulated(size.simulated, size.shrink, length=size.length, seed=size.seed)
+
+
+def swept(size: HopsSize, rate: int = RATE) -> Scenario:
+    """Of sections 4.5 and 4.6; rate: jobs an hour at 512 GPUs."""
+    return simulated(size.sweep, size.sweep_shrink, rate, size.length, size.seed)
+
+
 @cache
 def runs(size: HopsSize) -> Mapping[str, Run]:
     """The three schedulers on the same jobs, 100 an hour at 512 GPUs."""
-    return runs_of(simulated(size.simulated, size.shrink, length=size.length, seed=size.seed), three(size))
+    return runs_of(workload(size), three(size))
 
 
 def table_4(size: HopsSize) -> PaperFigure:
@@ -46,9 +57,7 @@ def table_4(size: HopsSize) -> PaperFigure:
 
 def figure_11(size: HopsSize) -> PaperFigure:
     """Throughput of the cluster over time."""
-    until_s = max(
-        job.arrival_s for job in simulated(size.simulated, size.shrink, length=size.length, seed=size.seed).jobs
-    )
+    until_s = max(job.arrival_s for job in workload(size).jobs)
     at = np.arange(0.0, max(float(run.jobs["finish_s"].max()) for run in runs(size).values()), EVERY_S)
     parts, mean = [], {}
     for name, run in runs(size).items():
@@ -69,7 +78,7 @@ def figure_11(size: HopsSize) -> PaperFigure:
 def figure_12(size: HopsSize) -> PaperFigure:
     """Latency ratios, and finish-time fairness with its own priority and lambda = 2 for Hops."""
     fair = {
-        FTF.name: FTF.run(simulated(size.simulated, size.shrink, length=size.length, seed=size.seed)),
+        FTF.name: FTF.run(workload(size)),
         SIA: runs(size)[SIA],
         GAVEL: runs(size)[GAVEL],
     }
@@ -103,7 +112,7 @@ SAID = {
 def figure_13(size: HopsSize) -> PaperFigure:
     """Hops with other priorities; mean completion times against the rate of arrivals."""
     rivals = [Line(name, "hops", {"round_s": ROUND_S, "priority": key}) for key, name in NAMES.items()]
-    found = runs_of(simulated(size.sweep, size.sweep_shrink, length=size.length, seed=size.seed), rivals)
+    found = runs_of(swept(size), rivals)
     ratio = of_jobs(found, "latency_ratio")
     rows = [
         Entry(f"max LR, priority {name}", "1", paper, float(values.max()),
@@ -137,10 +146,5 @@ def figure_13(size: HopsSize) -> PaperFigure:
 def by_rate(size: HopsSize) -> pd.DataFrame:
     """Mean completion time (h) by rate of arrivals at 512 GPUs and scheduler."""
     rates = [rate for rate in size.rates if rate != RATE]
-    found = {
-        rate: table(runs_of(simulated(size.sweep, size.sweep_shrink, rate, size.length, size.seed), three(size)))[
-            "JCT"
-        ].to_dict()
-        for rate in rates
-    }
+    found = {rate: table(runs_of(swept(size, rate), three(size)))["JCT"].to_dict() for rate in rates}
     return pd.DataFrame.from_dict(found, orient="index")

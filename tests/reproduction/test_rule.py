@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from reproduction import PaperFigure, exhibits, table
@@ -183,6 +184,14 @@ def test_what_is_unknown_in_a_seed_leaves_a_claim_open_but_where_there_is_no_suc
         of = KeptResults().read(name).query("measure.str.startswith('JCT of best effort, ')")
         points = of.assign(point=of["measure"].str.rpartition(", ")[0], unknown=of["ours"].isna())
         assert (points.groupby(["size", "seed", "point"])["unknown"].nunique() == 1).all(), name  # whoever schedules
+
+
+def test_what_is_sure_of_several_claims_is_less_than_of_each_alone() -> None:
+    """Each of the intervals leaves 0 out; with all three corrected for (Holm) the first alone is sure."""
+    half = pd.Series([0.4, 0.9, 0.95])
+    claims = pd.DataFrame({"ours": 1.0, "low": 1 - half, "high": 1 + half, "seeds": 10})
+    assert [len(table.surely(claims.loc[[row]])) for row in claims.index] == [1, 1, 1]
+    assert table.surely(claims).index.tolist() == [0]
 
 
 def test_the_rule_is_told_where_it_stands() -> None:
