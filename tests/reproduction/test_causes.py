@@ -175,6 +175,9 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     varied = {name for name, of in causes.gaps().items() if any("baseline: " in cause for cause in of.fields)}
     said_why = {name for name, of in causes.gaps().items() if of.unvaried and "Scale is" not in of.unvaried}
     assert len(varied) >= 12 and varied.isdisjoint(said_why) and varied | said_why == set(causes.gaps())
+
+
+def test_what_is_said_of_a_gap() -> None:
     made = [("ours", 1.0), ("data: a", 0.0), ("probe, data: b", 1.0), ("with all", 1.0), ("paper", math.nan)]
     lines = [("m", cause, at, at, at, at) for cause, at in made]
     found = pd.DataFrame(lines, columns=list(causes.COLUMNS)).assign(seeds=3, known=3)
@@ -196,13 +199,8 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     assert said("hare.fig12", plain.assign(low=math.nan)) == causes.NO_INTERVAL
     unknown = f"{ITSELF}. {causes.UNKNOWN}"
     assert said("hops.fig6", plain.assign(from_ours=math.nan)) == unknown
-    one, other = (causes.gaps()[f"hare.fig{number}"] for number in (12, 13))
-    assert causes.caveats("hare.fig12", plain.assign(declared=causes.declared(other))) == causes.OTHER
-    order = {name: dict(reversed(fields.items())) for name, fields in reversed(one.probes.items())}
-    same = replace(one, probes=order, measures=[*reversed(one.measures)], draws=1)
-    assert causes.declared(same) == causes.declared(one)  # as it is written in another way
-    for of in ({"base": {"jobs": (1,)}}, {"size": "tiny"}, {"steps": one.probes, "probes": {}}):
-        assert causes.declared(replace(one, **of)) != causes.declared(one), of
+    other = causes.declared(causes.gaps()["hare.fig13"])
+    assert causes.caveats("hare.fig12", plain.assign(declared=other)) == causes.OTHER
     ends = [("ours", 2.0), ("data: a", 0.0), ("with all", 1.5), ("paper", 3.0), ("unexplained", 1.25)]
     away = pd.DataFrame([("m", cause, end, end, end, end) for cause, end in ends], columns=list(causes.COLUMNS)).assign(
         seeds=1, known=1
@@ -213,6 +211,15 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     lost = away.replace({1.5: math.nan, 1.25: math.nan})
     assert said("hops.tab3", lost).endswith("With all causes 1 unknown")
     assert said("hops.tab3", nearer.assign(seeds=3, known=3), low=None) == MET.format(1)
+
+
+def test_a_declaration_is_the_same_however_it_is_written() -> None:
+    one = causes.gaps()["hare.fig12"]
+    order = {name: dict(reversed(fields.items())) for name, fields in reversed(one.probes.items())}
+    same = replace(one, probes=order, measures=[*reversed(one.measures)], draws=1)
+    assert causes.declared(same) == causes.declared(one)
+    for of in ({"base": {"jobs": (1,)}}, {"size": "tiny"}, {"steps": one.probes, "probes": {}}):
+        assert causes.declared(replace(one, **of)) != causes.declared(one), of
 
 
 def test_the_page_on_papers_says_which_gaps_are_kept() -> None:
