@@ -31,7 +31,7 @@ def information(size: HadarSize) -> PaperFigure:
     Hadar and Gavel on the jobs of section IV, HadarE on the mixes (VI-C), mean over these.
     """
     known = beliefs((TYPES, LAYERED, BOOTSTRAPPED, PMI), size.name, size.seed)
-    jobs = simulated(size.jobs, size.nodes, size.seed)
+    jobs = simulated(size)
     jct = {(line.name, told): _mean(at) for line in ON_TYPES for told, at in _jct_s(line, [jobs], known).items()}
     mixes = {cluster: [physical(cluster, mix, size.seed) for mix in size.mixes] for cluster in CLUSTERS}
     by_mix = {name: _jct_s(FORKED, mixes[cluster], known) for cluster, name in CLUSTERS.items()}

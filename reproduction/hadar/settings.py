@@ -1,7 +1,8 @@
 """Sizes of the reproduction, and the scenarios of Hadar's and HadarE's evaluation.
 
-Section IV (simulation): full is the paper's 480 jobs on 60 GPUs, preset `hadar_480`; middle and tiny take its first
-jobs and fewer nodes, with about as many jobs for each GPU.
+Section IV (simulation): full is the paper's 480 jobs on 60 GPUs, preset `hadar_480`, and authors the same jobs with
+the speeds that Gavel's authors measured, as the paper has it; middle and tiny take its first jobs and fewer nodes, with
+about as many jobs for each GPU.
 
 Section VI (five nodes): the presets `hadar_aws_M-1` to `hadar_lab_M-12`. The paper prints neither how long their jobs
 are nor how fast, so each seed draws both anew, by model, within what the papers print: lengths in the order of the
@@ -14,17 +15,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
 
+from reproduction.gavel.settings import measured
 from reproduction.hadar.averaging import TrainingSetting
 from reproduction.line import Line
 from workbench.scenario.presets import HADARE_MIXES, hadare_mix
 from workbench.scenario.presets.hadar import HADARE_HOURS, hadar_480
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.cluster_spec import parse_cluster
+from workbench.scenario.traces.hadar import CLUSTER, REFERENCE
+from workbench.scenario.traces.synthetic import Workload
 
 HOUR = 3600.0
 SLOT_S = 360.0  # paper: IV, six minutes
@@ -36,6 +41,9 @@ SCALES = (0.02, 2.0)
 """ours: between these the scale of lengths is looked for."""
 GAINS = (2.0, 10.0)
 """Gavel, Fig. 1a: how many times as fast as a K80 a V100 is."""
+MEASURED = {"LSTM (batch size 20)": "LM (batch size 20)"}
+"""How Gavel's authors call a model where they call it otherwise. ours: the batch sizes are those of the built-in models
+at every size, as the paper names none."""
 HOURS = 0.25
 """ours: a drawn length, in hours on a V100 before it is scaled, is this far from that of its size at most."""
 
@@ -49,9 +57,9 @@ class HadarSize:
     mixes: of section VI; slots_s: of Figs. 11 and 12; steps, learning_rates: of the training experiment.
     seeds: of the training experiment; seed: of the jobs of section IV, 0 those of the preset, and of what is drawn in
     section VI; length: of the jobs there, over what is calibrated; belief: the estimator that tells all schedulers
-    speeds, None: what their papers say; payoff: of HadarE; slowest: of a job's speed on its fastest type the share that
-    it has at least on each type where it runs, in Figs. 3 and 4; rivals: lines in place of those of their names, where
-    a baseline can be had in several ways.
+    speeds, None: what their papers say; payoff: of HadarE; measured_speeds: in section IV Gavel's authors' measurements
+    in place of the built-in speeds; rivals: lines in place of those of their names, where a baseline can be had in
+    several ways.
     """
 
     name: str
@@ -68,7 +76,7 @@ class HadarSize:
     length: float = 1.0
     belief: str | None = None
     payoff: str = "utility"
-    slowest: float = 0.0
+    measured_speeds: bool = False
     rivals: tuple[Line, ...] = ()
 
 
@@ -105,31 +113,35 @@ SIZES = {
         ),
     )
 }
+SIZES["authors"] = replace(SIZES["full"], name="authors", measured_speeds=True)
+DRAWN = tuple(name for name, size in SIZES.items() if not size.measured_speeds)
+"""Of what has no speeds of Gavel's authors."""
 
 
-def simulated(jobs: int, nodes: int, seed: int = 0, slowest: float = 0.0) -> Scenario:
-    """Section IV: the first jobs of `hadar_480` whose gang fits one type, on so many nodes of each type.
-
-    slowest: see `HadarSize`.
-    """
-    whole = Scenario.from_dict(hadar_480(9 + seed), "hadar_480")
-    groups = [{**group.model_dump(mode="json"), "count": nodes} for group in whole.cluster.nodes]
+def simulated(size: HadarSize) -> Scenario:
+    """Section IV: the first jobs of `hadar_480` whose gang fits one type, on so many nodes of each type."""
+    whole = Scenario.from_dict(hadar_480(9 + size.seed), "hadar_480")
+    whole = _measured(whole) if size.measured_speeds else whole
+    groups = [{**group.model_dump(mode="json"), "count": size.nodes} for group in whole.cluster.nodes]
     cluster = {**whole.to_dict()["cluster"], "nodes": groups}
-    most = min(nodes * group.gpus for group in whole.cluster.nodes)
-    fastest: dict[tuple[str, int, str], float] = {}
-    for row in whole.throughputs:
-        of = row.model, row.gpus, row.placement
-        fastest[of] = max(fastest.get(of, 0.0), row.steps_per_s)
-    rows = [
-        row.model_copy(
-            update={"steps_per_s": max(row.steps_per_s, slowest * fastest[row.model, row.gpus, row.placement])}
-        )
-        if row.steps_per_s
-        else row
-        for row in whole.throughputs
-    ]
-    kept = [job for job in whole.jobs if job.gpus <= most][:jobs]
-    return whole.replace(cluster=cluster, jobs=kept, throughputs=rows)
+    most = min(size.nodes * group.gpus for group in whole.cluster.nodes)
+    kept = [job for job in whole.jobs if job.gpus <= most][: size.jobs]
+    return whole.replace(cluster=cluster, jobs=kept)
+
+
+def _measured(drawn: Scenario) -> Scenario:
+    """The same jobs with the authors' speeds: as many GPU-hours, which size them, on the reference type; a gang is
+    halved until they measured it, as by Gavel's generator (CycleGAN: one GPU)."""
+    named = {MEASURED.get(job.model, job.model): job.model for job in drawn.jobs}
+    rows = [row | {"model": named[row["model"]]} for row in measured(CLUSTER)["throughputs"] if row["model"] in named]
+    ours, theirs = (Workload.build(parse_cluster(CLUSTER), "gavel", each, REFERENCE) for each in (None, rows))
+    jobs = []
+    for job in drawn.jobs:
+        gpus = theirs.gang(job.model, job.gpus)
+        length_s = job.gpus / gpus * job.steps / ours.rate(job.model, job.gpus)
+        steps = max(1, round(length_s * theirs.rate(job.model, gpus)))
+        jobs.append(job.model_copy(update={"gpus": gpus, "steps": steps}))
+    return drawn.replace(jobs=jobs, throughputs=rows, colocated=[])
 
 
 @cache
@@ -171,7 +183,8 @@ def _drawn(cluster: str, mix: str, seed: int, scale: float) -> Scenario:
 
 def trace_scale(size: HadarSize) -> str:
     """Of section IV."""
-    made = f"{size.jobs} jobs on {12 * size.nodes} GPUs; the paper 480 on 60"
+    speeds = "speeds measured by Gavel's authors, as in the paper" if size.measured_speeds else "speeds of ours"
+    made = f"{size.jobs} jobs on {12 * size.nodes} GPUs, {speeds}; the paper 480 on 60"
     return made if size.jobs == 480 else f"{made}, with as many jobs for each GPU: smaller, as many seeds"
 
 

@@ -34,16 +34,15 @@ READINGS = (
     Line(WAITING, "hadar", {"reschedule": "waiting"}),
 )
 """Hadar by default, then with one of the readings that the paper leaves open taken in another way."""
-SPEEDS = "speeds are ours (how far apart: gap of Fig. 4), and so are the jobs' gangs"
 WHY = {
-    HADAR: f"The paper does not name its utility: the least mean JCT is asked for, not the least TTD; {SPEEDS}.",
-    THROUGHPUT: f"The paper's example of a utility: jobs of fast models come first, long slow ones last; {SPEEDS}.",
-    EVERY: f"As Algorithm 1 is printed: all jobs are decided on in every round; {SPEEDS}.",
-    LEAVE: f"As Algorithm 2 is printed: a job not worth the price waits, even if GPUs idle; {SPEEDS}.",
-    WAITING: f"Running jobs keep their GPUs; {SPEEDS}.",
-    GAVEL: f"Gavel's policy is not named (here: least attained service); {SPEEDS}.",
-    TIRESIAS: f"Tiresias is blind to types, and some models here are ten times slower on a K80; {SPEEDS}.",
-    YARN: f"YARN-CS is blind to types and never preempts; {SPEEDS}.",
+    HADAR: "The paper does not name its utility: the least mean JCT is asked for, not the least TTD",
+    THROUGHPUT: "The paper's example of a utility: jobs of fast models come first, long slow ones last",
+    EVERY: "As Algorithm 1 is printed: all jobs are decided on in every round",
+    LEAVE: "As Algorithm 2 is printed: a job not worth the price waits, even if GPUs idle",
+    WAITING: "Running jobs keep their GPUs",
+    GAVEL: "Gavel's policy is not named (here: least attained service)",
+    TIRESIAS: "Tiresias is blind to types, and some models are many times slower on a K80",
+    YARN: "YARN-CS is blind to types and never preempts",
 }
 CHANGED = "rounds that change an allocation, "
 TIMES = (
@@ -56,10 +55,15 @@ TIMES = (
 )
 
 
+def _why(size: HadarSize, name: str) -> str:
+    speeds = "batch sizes are" if size.measured_speeds else "speeds are (measured ones: gap of Fig. 4)"
+    return f"{WHY[name]}; {speeds} ours, and so are the jobs' gangs."
+
+
 @cache
 def run(line: Line, size: HadarSize) -> Run:
     """A line on the jobs of section IV, all there at the start."""
-    return replace(line, belief=size.belief).run(simulated(size.jobs, size.nodes, size.seed, size.slowest))
+    return replace(line, belief=size.belief).run(simulated(size))
 
 
 def runs(size: HadarSize) -> Mapping[str, Run]:
@@ -107,18 +111,18 @@ def figure_4(size: HadarSize) -> PaperFigure:
     """Jobs completed over time: total time duration (TTD), and the time by which half of the jobs are done."""
     table = measures(runs(size))
     rows = [
-        Entry("TTD, Hadar", "h", 40.0, cell(table, HADAR, "TTD"), WHY[HADAR], "IV-B"),
-        Entry("TTD, YARN-CS", "h", 68.0, cell(table, YARN, "TTD"), WHY[YARN], "IV-B"),
+        Entry("TTD, Hadar", "h", 40.0, cell(table, HADAR, "TTD"), _why(size, HADAR), "IV-B"),
+        Entry("TTD, YARN-CS", "h", 68.0, cell(table, YARN, "TTD"), _why(size, YARN), "IV-B"),
     ]
-    rows += [_ahead(table, measure, against, HADAR, paper) for measure, against, paper in TIMES]
+    rows += [_ahead(size, table, measure, against, HADAR, paper) for measure, against, paper in TIMES]
     curves = pd.concat([_completed(run, name) for name, run in runs(size).items()], ignore_index=True)
     panel = chart_of(curves, "Jobs completed over time", "Time (h)", "Share of jobs", dots=False)
     return PaperFigure("Fig. 4", "Jobs completed over time", tuple(rows), {"a": panel})
 
 
-def _ahead(table: pd.DataFrame, measure: str, against: str, own: str, paper: float) -> Entry:
+def _ahead(size: HadarSize, table: pd.DataFrame, measure: str, against: str, own: str, paper: float) -> Entry:
     """How many times as long another takes."""
-    why = WHY[own if against == GAVEL or measure == "median" else against]
+    why = _why(size, own if against == GAVEL or measure == "median" else against)
     ratio = cell(table, against, measure) / cell(table, own, measure)
     return Entry(f"{measure}, {against} / {own}", "1", paper, ratio, why, "IV-B")
 
@@ -137,13 +141,13 @@ def readings(size: HadarSize) -> PaperFigure:
     """What Hadar is ahead of Gavel by, and how often it changes something, with the paper read in other ways."""
     table = measures({line.name: run(line, size) for line in READINGS})
     rows = [
-        _ahead(table, measure, GAVEL, own, paper)
+        _ahead(size, table, measure, GAVEL, own, paper)
         for own in table.index.drop(GAVEL)
         for measure, against, paper in TIMES
         if against == GAVEL
     ]
     rows += [
-        Entry(CHANGED + name, "%", 30.0, 100 * cell(table, name, "changed"), WHY[name], "IV-B")
+        Entry(CHANGED + name, "%", 30.0, 100 * cell(table, name, "changed"), _why(size, name), "IV-B")
         for name in table.index.drop(GAVEL)
     ]
     return PaperFigure("IV readings", "Hadar read in other ways", tuple(rows))
@@ -159,7 +163,7 @@ def _best(name: str, table: pd.DataFrame) -> float:
 
 def round_length(size: HadarSize) -> PaperFigure:
     """Hadar under rounds of several lengths; the paper finds 6 to 1.5 minutes best, depending on the measure."""
-    scenario = simulated(size.jobs, size.nodes, size.seed)
+    scenario = simulated(size)
     found = []
     for round_s in size.rounds_s:
         run = simulate(scenario, "hadar", round_s=round_s, belief=size.belief, detail=0)

@@ -39,16 +39,36 @@ def test_every_figure_of_the_evaluation_is_there(figures: dict[str, PaperFigure]
 
 def test_full_is_the_papers_setting() -> None:
     full, whole = hadar.SIZES["full"], preset("hadar_480")
-    found = settings.simulated(full.jobs, full.nodes)
+    found = settings.simulated(full)
     assert found.jobs == whole.jobs and found.cluster == whole.cluster and found.core == whole.core
     assert full.mixes == tuple(HADARE_MIXES) and full.slots_s == (90.0, 180.0, 360.0, 540.0)
     assert (min(full.decided), max(full.decided)) == (32, 2048)
 
 
 def test_a_smaller_size_has_gangs_that_fit_one_type() -> None:
-    found = settings.simulated(TINY.jobs, TINY.nodes)
+    found = settings.simulated(TINY)
     assert len(found.jobs) == TINY.jobs and found.cluster.gpus == 12
     assert max(job.gpus for job in found.jobs) <= 4 < max(job.gpus for job in preset("hadar_480").jobs)
+
+
+def test_measured_speeds_are_of_the_same_jobs_with_as_many_gpu_hours() -> None:
+    """On a K80, whose speeds both have: whole steps of the shortest job differ by less than a thousandth."""
+    drawn, found = (settings.simulated(hadar.SIZES[name]) for name in ("full", "authors"))
+    alone = [
+        {(row.model, row.gpus): row.steps_per_s for row in of.throughputs
+         if (row.accelerator, row.placement) == ("k80", "consolidated")}
+        for of in (drawn, found)
+    ]  # fmt: skip
+    hours = [
+        [job.gpus * job.steps / speeds[job.model, job.gpus] / 3600 for job in of.jobs]
+        for of, speeds in zip((drawn, found), alone, strict=True)
+    ]
+    assert hours[1] == pytest.approx(hours[0], rel=1e-3)
+    assert [job.model for job in found.jobs] == [job.model for job in drawn.jobs]
+    for one, other in zip(drawn.jobs, found.jobs, strict=True):
+        assert other.gpus == (1 if one.model == "CycleGAN" else one.gpus)
+    assert alone[1]["ResNet-50 (batch size 64)", 1] < 1 < alone[0]["ResNet-50 (batch size 64)", 1]
+    assert alone[1]["LSTM (batch size 20)", 1] == pytest.approx(17.14, abs=0.01)  # theirs: LM
 
 
 def test_lengths_and_speeds_of_five_nodes_are_drawn_within_what_the_papers_print(
