@@ -184,6 +184,17 @@ def test_rounds_that_change_are_counted_as_in_the_timeline(figures: dict[str, Pa
     assert plain[0] == plain[1] > share
 
 
+def test_each_of_the_papers_lengths_of_a_round_is_compared_with_each_other(figures: dict[str, PaperFigure]) -> None:
+    """Above 1 where the paper's is better; of the same runs as the panel, which has ratios to 6 min."""
+    figure = figures["IV round length"]
+    at = figure.panels["a"].frame.set_index(["line", "x"])["y"]
+    assert len(figure.rows) == 12  # three measures, two lengths against two
+    found = figure.ours("TTD, rounds of 45 s / of 1 min 30 s")
+    assert found == pytest.approx(at["TTD", 0.75] / at["TTD", 1.5]) and at["TTD", 6.0] == 1
+    found = figure.ours("GRU, rounds of 1 min 30 s / of 12 min")
+    assert found == pytest.approx(at["GRU", 1.5] / at["GRU", 12.0])
+
+
 def test_the_papers_best_slot_is_compared_with_each_other_one(figures: dict[str, PaperFigure]) -> None:
     for name in ("Fig. 11", "Fig. 12"):
         bars = figures[name].panels["b"].frame.pivot(index="group", columns="series", values="value")
