@@ -175,9 +175,15 @@ EXHIBITS = (
         "fig12",
         "Hadar's best slot: AWS 90 or 180 s, for M-3 360 s; lab 90 s up to M-4, 360 s from M-5 on",
         figure_12,
-        BEST_SLOT,
+        (
+            *BEST_SLOT,
+            *(
+                Claim(f"CRU, either, slots of * s / of {at}, AWS, *", ">=", 1, point=f"90 or 180 s / of {at}, AWS")
+                for at in ("360 s", "540 s")
+            ),
+        ),
         unvaried=("a slot costs nothing, only a move costs 10 s", "the lab's slow PCIe is not modelled"),
-        gap=_nodes("CRU, slots of*", unvaried=ITSELF),
+        gap=_nodes("CRU, *slots of*", unvaried=ITSELF),
     ),
     Exhibit(
         "information",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import pandas as pd
 
@@ -220,11 +221,12 @@ def _sweep(size: HadarSize, name: str, line: Line, best: Best, why: str) -> Pape
         mixes, at = [mix for mix in named if mix in size.mixes], [slot_s for slot_s in slots if slot_s in size.slots_s]
         if mixes and at:
             of = by_slot.loc[[(cluster, mix) for mix in mixes]]
-            said = " or ".join(f"{slot_s:g}" for slot_s in at)
+            either = "either, " if len(slots) > 1 else ""
             rows += [
-                Entry(f"CRU, slots of {said} s / of {other:g} s, {CLUSTERS[cluster]}, mean of {', '.join(mixes)}", "1",
-                    None, float((of[at].max(axis=1) / of[other]).mean()), f"The paper's best slot. {why}", "VI-D")
-                for other in size.slots_s if other not in at
+                Entry(f"CRU, {either}slots of {own:g} s / of {other:g} s, {CLUSTERS[cluster]}, mean of "
+                    f"{', '.join(mixes)}", "1", None, float((of[own] / of[other]).mean()),
+                    f"The paper's best slot. {why}", "VI-D")
+                for own, other in product(at, size.slots_s) if other not in at
             ]  # fmt: skip
     panels = {}
     for letter, (cluster, place) in zip("ab", CLUSTERS.items(), strict=True):

@@ -203,8 +203,23 @@ def test_the_papers_best_slot_is_compared_with_each_other_one(figures: dict[str,
         assert figures[name].ours("CRU, slots of 360 s / of 90 s, lab, mean of M-5") == pytest.approx(
             bars["360 s"]["M-5"] / bars["90 s"]["M-5"]
         )
-    either = [row.measure for row in figures["Fig. 12"].rows if "mean of M-1, M-5" in row.measure]
-    assert either == ["CRU, slots of 90 s / of 360 s, AWS, mean of M-1, M-5"]  # 180 s is not of the tiny size
+    slots = replace(TINY, slots_s=(90.0, 180.0, 360.0))
+    found = [row.measure for row in hadar.figure_12(slots).rows if "mean of M-1, M-5" in row.measure]
+    assert found == [f"CRU, either, slots of {own} s / of 360 s, AWS, mean of M-1, M-5" for own in (90, 180)]
+
+
+def test_the_better_of_two_slots_is_chosen_by_means_over_seeds() -> None:
+    """Each is better in one of two seeds and worse in the other: neither is better."""
+    exhibit, named = exhibits()["hadar.fig12"], "CRU, either, slots of {} s / of 360 s, AWS, mean of M-1"
+    ours = {90: (1.2, 0.8), 180: (0.8, 1.2)}
+    cells = [
+        (named.format(slot), "1", math.nan, value, seed) for slot, row in ours.items() for seed, value in enumerate(row)
+    ]
+    made = pd.DataFrame(cells, columns=["measure", "unit", "paper", "ours", "seed"]).assign(size="full")
+    (told,) = [
+        each for each in findings(exhibit, made) if each.measure == "CRU, either, slots of 90 or 180 s / of 360 s, AWS"
+    ]
+    assert told.outcome == "open" and told.ours == pytest.approx(math.sqrt(1.2 * 0.8))
 
 
 def test_the_papers_best_slots_are_those_of_its_text() -> None:
