@@ -144,7 +144,7 @@ EXHIBITS = (
         (
             Claim("TTD, Hadar / HadarE, AWS, *", ">", 1.5),
             Claim("TTD, Hadar / HadarE, lab, *", ">", 1.8),
-            Claim("TTD, * / *"),  # seconds of M-5 are what lengths were calibrated to
+            Claim("TTD, *"),
         ),
         shares="fig8",
         unvaried=("Hadar asks for the least mean JCT, not for the least TTD",),
