@@ -58,12 +58,10 @@ LINES = (
 def best_effort(size: ChronusSize) -> PaperFigure:
     """Mean JCT of best effort under Themis over that under Chronus, and the misses of each."""
     mixed = at(size, workload="mix2")
-    given = scenario(fetch(FILES[0]), size.days_nodes) if size.public else mixed.scenario(size.seeds[0])
-    where = (
-        f"The first days of the authors' file, {size.days_nodes} nodes of {NODE_GPUS} GPUs"
-        if size.public
-        else origin(mixed)
-    )
+    seed, where = size.seeds[0], origin(mixed)
+    if size.public:
+        where = f"Some days of the authors' file, {size.days_nodes} nodes of {NODE_GPUS} GPUs"
+    given = scenario(fetch(FILES[0]), size.days_nodes, seed) if size.public else mixed.scenario(seed)
     found = {line.name: summary(line.run(given)) for line in (*LINES, THEMIS, PAPERS_THEMIS)}
     jct_s = {name: float(of["best_effort_jct_s"]) for name, of in found.items()}
     rows = [
