@@ -1,9 +1,9 @@
 """The authors' own Philly files: what is in them (section 4.1), and spans of five days under Chronus and others, who
 misses how much (section 5.4).
 
-Of the first five days 1,270 jobs (`--sample 1270 --seed 0`) on 10 nodes of 8 GPUs, a quarter more of them a node and a
-day than there are on their 120. A run of both files takes minutes: the size `authors` makes it, `authors_half` and
-`authors_twice` on half and on twice the nodes; the others show what is kept of it.
+On 10 nodes of 8 GPUs, as many jobs a node and a day as on their 120, drawn. A run of both files takes seconds: the
+size `authors` makes it, `authors_half` and `authors_twice` on half and on twice the nodes; the others show what is kept
+of it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ WORKLOADS = ("P_MIX2", "P_SLO")
 FILES = ("chronus_philly_mix2", "chronus_philly_slo")
 LINES = (CHRONUS, KNOWN, PAPERS_THEMIS, THEMIS, GENIE, EDF)
 DAYS, NODES = 5, 10
-SPANS: tuple[tuple[float | None, int], ...] = ((None, 127), (4.5, 115), (9.0, 103))
+SPANS: tuple[tuple[float | None, int], ...] = ((None, 102), (4.5, 92), (9.0, 83))
 """ours: of the seeds, one after the other, the day from which five are taken (None: the file's first job) and the jobs
-that are drawn of them for a node, another draw for each seed: a quarter more than the file has for a node of 120."""
+that are drawn of them for a node, another draw for each seed: as many as each file has for a node of 120."""
+SPANS_LOAD = "1.06 to 1.31"
+"""Of the files in these spans: GPU time of the jobs that arrive, over that of 960 GPUs."""
 MEASURES = {
     "best_effort_jct_s": "mean JCT of best effort (s)",
     "mean_profiling_delay_s": "mean profiling delay (s)",
@@ -105,7 +107,8 @@ def spans_scale(size: ChronusSize) -> str:
     spans = ", ".join(f"{jobs * size.days_nodes:,} jobs from day {day or 0:g} on" for day, jobs in SPANS)
     return (
         f"{DAYS} days of the authors' 14 on {size.days_nodes} nodes of their 120, a draw takes seconds to minutes; "
-        f"seed by seed {spans}, and again in other draws: the interval is over the spans"
+        f"seed by seed {spans}, as many a node as in the files, whose load is {SPANS_LOAD} there, and again in other "
+        "draws: the interval is over the spans"
     )
 
 

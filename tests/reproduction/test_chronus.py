@@ -14,6 +14,7 @@ from pytest import approx
 
 from reproduction import PaperFigure
 from reproduction.chronus import EXHIBITS, allocator, end_to_end, lines, profiler, selector, settings
+from reproduction.chronus.first_days import DAYS, SPANS, SPANS_LOAD, spans_scale
 from reproduction.chronus.settings import SIZES, TRACES, WorkloadSetting, at, is_short
 from reproduction.table import rows
 from workbench.base.errors import InputError
@@ -195,6 +196,20 @@ def test_the_authors_file_is_taken_at_their_size(tmp_path: Path, monkeypatch: py
     found = setting.scenario(0)
     assert len(found.jobs) == 24 and {job.name for job in found.jobs} <= {f"job-{i}" for i in range(48)}
     assert found.core == at(TINY).scenario(0).core and "authors' Philly file" in settings.origin(setting)
+
+
+def test_the_spans_have_as_many_jobs_a_node_as_the_authors_files(shared: Path) -> None:
+    """Counted by a reader of another make."""
+    loads = []
+    for path in (shared / "data" / "chronus" / f"trace_job_Philly_{name}.csv" for name in ("MIX2", "SLO")):
+        if not path.is_file():
+            pytest.skip("no Chronus trace beside the project")
+        jobs = pd.read_csv(path).query("num_gpu > 0")
+        for day, many in SPANS:
+            of = jobs[(jobs["submit_time"] / 1440).between(day or 0, (day or 0) + DAYS, inclusive="left")]
+            assert len(of) / 120 == approx(many, abs=0.7)
+            loads.append((of["num_gpu"] * of["duration"]).sum() / (120 * 8 * DAYS * 1440))
+    assert f"{min(loads):.2f} to {max(loads):.2f}" == SPANS_LOAD and SPANS_LOAD in spans_scale(SIZES["authors"])
 
 
 def test_the_same_size_gives_the_same_numbers(figures: dict[str, PaperFigure]) -> None:
