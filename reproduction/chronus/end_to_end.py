@@ -75,9 +75,9 @@ def _misses(found: pd.DataFrame, every: _Points, why: Mapping[str, str]) -> list
 def _jct(found: pd.DataFrame, xs: list[str]) -> list[Entry]:
     paper, rows = "The paper, drawn: above 1 for all six others, Themis as in Gavel.", []
     for x in xs:
-        for line in ALL[1:]:
-            numbers = ratio(found, (line.name, x), (CHRONUS.name, x))
-            measure = f"{JCT}, {x}, {line.name} / Chronus"
+        for line in (CHRONUS, *ALL[2:]):
+            numbers = ratio(found, (line.name, x), (KNOWN.name, x))
+            measure = f"{JCT}, {x}, {line.name} / {KNOWN.name}"
             rows.append(Entry(measure, "1", None, _mean(numbers), f"{said(numbers)} {paper}", SECTION))
     return rows
 
