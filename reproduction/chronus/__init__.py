@@ -80,6 +80,7 @@ def _beside_days(size: ChronusSize) -> str:
 JCT_20 = "JCT of best effort, leases of 20 min"
 OFF, ON = "wDMR, {} % hostile, without round-up", "wDMR, {} % hostile, with round-up"
 SPREAD = ("users and their batches", "how far run times are apart")
+SHORT_JCT = "JCT of short jobs, {} GPUs"
 UNVARIED = (
     f"how much jobs ask for while they arrive, {HELIOS.load:g} (H) and {PHILLY.load:g} (P) of all GPUs",
     *SPREAD,
@@ -159,6 +160,7 @@ EXHIBITS = (
         "fig6b",
         "Submission control cuts the longest profiling delay from 2,105 to 960 s",
         figure_6b,
+        unvaried=(UNVARIED[0], SPREAD[1]),
         gap=_days(
             "longest profiling delay*",
             steps={
@@ -166,13 +168,17 @@ EXHIBITS = (
                     "profiler": (("submission_gpus", 2),)
                 }
             },
+            probes={"data: four times as many jobs submitted at once (ours)": {"batch": 4 * HELIOS.batch}},
         ),
     ),
     _of_days(
         "fig6c",
-        "Short jobs end in the profiler about as soon as under SRTF",
+        "Short jobs end in the profiler about as soon as under SRTF, and sooner with more GPUs",
         figure_6c,
-        (Claim("*dynamic / SRTF", "<", 1.1, word="slightly higher"),),
+        (
+            Claim("*dynamic / SRTF", "<", 1.1, word="slightly higher"),
+            *(Claim(SHORT_JCT.format(x), ">", 0, SHORT_JCT.format(y)) for x, y in ((2, 5), (5, 10), (10, 19))),  # days
+        ),
         gap=_days(
             "*dynamic / SRTF",
             probes={

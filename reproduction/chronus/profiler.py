@@ -34,7 +34,7 @@ def _paper(size: ChronusSize) -> Line:
 
 def _mixed(size: ChronusSize) -> WorkloadSetting:
     """Short and H_MIX2 together, drawn: no file has Short."""
-    return at(size, from_file=False, short=True)
+    return at(size, from_file=False, short=True, batch=size.batch)
 
 
 def _sizes(size: ChronusSize) -> dict[str, tuple[WorkloadSetting, Line]]:

@@ -83,7 +83,7 @@ class ChronusSize:
     of Fig. 8; scales: of Fig. 7d, times nodes and jobs; public: whether Philly jobs come from the authors' file; coded:
     whether Chronus gives leases in Figs. 7 and 9 as the authors' program does (`lines.CODED`); rivals: lines in place
     of those of their names, where a baseline can be had in several ways; days_nodes: of the authors' first days;
-    profiler: knobs beside the paper's in Fig. 6.
+    profiler: knobs beside the paper's in Fig. 6; batch: see `WorkloadSetting`, there.
     """
 
     name: str
@@ -100,6 +100,7 @@ class ChronusSize:
     rivals: tuple[Line, ...] = ()
     days_nodes: int = 10
     profiler: tuple[tuple[str, Any], ...] = ()
+    batch: float = 0.0
 
     @property
     def traces(self) -> tuple[str, ...]:
@@ -165,7 +166,8 @@ class WorkloadSetting:
     """One workload, but for the seed.
 
     faster: see `ChronusSize`; jobs: at a density of 100 %; short: whether those of Short are mixed in; hostile: share
-    of the jobs with several GPUs that get a size that is hostile to consolidation; public: from the authors' file.
+    of the jobs with several GPUs that get a size that is hostile to consolidation; batch: in place of the trace's, 0:
+    its own; public: from the authors' file.
     """
 
     trace: str
@@ -176,6 +178,7 @@ class WorkloadSetting:
     density: int = 100
     short: bool = False
     hostile: float = 0.0
+    batch: float = 0.0
     public: bool = False
 
     @property
@@ -237,6 +240,7 @@ def _as_short(job: Job) -> Job:
 def drawn(setting: WorkloadSetting, seed: int) -> Scenario:
     """The jobs without deadlines, in the time in which they are the trace's load."""
     trace, count = TRACES[setting.trace], setting.jobs
+    batch = setting.batch or trace.batch
     work = Workload.build(_cluster(setting.nodes), "chronus", scaling=POWER)
     size_rng, length, pick, burst, hostile, short = streams(seed, 6)
     window_s = setting.window_s
@@ -245,7 +249,7 @@ def drawn(setting: WorkloadSetting, seed: int) -> Scenario:
     relative = np.exp(trace.sigma * out) * np.where(gangs >= 4, trace.longer, 1.0)
     asked = float(gangs @ relative)
     lengths = np.maximum(relative * trace.load * setting.nodes * NODE_GPUS * window_s / asked, LEAST_S)
-    arrivals, users = _submitted(burst, count, window_s, trace.batch)
+    arrivals, users = _submitted(burst, count, window_s, batch)
     changed = hostile.random(count) < setting.hostile
     wanted = [HOSTILE.get(int(g), int(g)) if change else int(g) for g, change in zip(gangs, changed, strict=True)]
     names = [f"job-{i}" for i in range(count)]
@@ -254,7 +258,7 @@ def drawn(setting: WorkloadSetting, seed: int) -> Scenario:
         names += [f"{SHORT}{i}" for i in range(more)]
         wanted += [int(g) for g in np.minimum(short.choice(trace.gangs, more, p=trace.shares), gangs.max())]
         lengths = np.concatenate([lengths, short.uniform(*SHORT_S, more)])
-        at_s, by = _submitted(short, more, window_s, trace.batch)
+        at_s, by = _submitted(short, more, window_s, batch)
         arrivals, users = np.concatenate([arrivals, at_s]), np.concatenate([users, by])
     models = pick.choice(list(work.models), len(names)).tolist()
     jobs = [

@@ -55,7 +55,7 @@ def test_every_figure_compares_or_says_why_it_cannot(evaluated: Callable[[str], 
 ABOVE = (
     "wDMR, [HP]_MIX2, noise 20 %", "wDMR, leases of * min", "wDMR, 30 % hostile, *", "* over 1000",
     "growth from 32 to 2048 jobs, *", "plan, * GPUs, gap *", "profiling delay, mean, * GPUs",
-    "wDMR, * GPUs", "JCT of best effort, leases of * min",
+    "wDMR, * GPUs", "JCT of best effort, leases of * min", "JCT of short jobs, * GPUs",
 )  # fmt: skip
 
 
