@@ -134,12 +134,13 @@ EXHIBITS = (
     ),
     Exhibit(
         "tab1",
-        "Philly: 30,940 jobs; 30 % strict, 60 % soft and 10 % best effort in P_MIX2",
+        "Philly's files: 30,940 jobs; 30 % strict, 60 % soft and 10 % best effort in P_MIX2",
         table_1,
         seeded=False,
         sizes=("authors",),
         scale=lambda size: (
-            "two of its seven lines, by construction: the authors' files; Helios, Short and MIX1 are not public"
+            "two of its seven lines: jobs and their kinds as counted in the authors' files, nothing in them is ours; "
+            "Helios, Short and MIX1 are not public"
         ),
         belief=NOBODY,
     ),
