@@ -112,7 +112,7 @@ EXHIBITS = (
         (Claim("rounds that change an allocation, Hadar"),),
         scale=trace_scale,
         shares="fig3",
-        no_gap=f"{VARIED}scale: a third of the jobs stands beside; readings of the algorithm on the page",
+        no_gap=f"{VARIED}scale and speeds: other sizes stand beside; readings of the algorithm on the page",
     ),
     Exhibit(
         "length",
