@@ -334,9 +334,7 @@ EXHIBITS = (
         ),
         seeded=False,
         sizes=("authors_whole",),
-        scale=lambda size: (
-            f"the paper's, {paper_scale(PHILLY)} nodes; of the six EDF alone, the others are not run to the end"
-        ),
+        scale=lambda size: f"the paper's, {paper_scale(PHILLY)} nodes; of the six EDF alone, as GENIE takes longer",
         no_gap=f"{VARIED}whether profiles are charged; parts of the files are in chronus.first_days",
     ),
     Exhibit(
