@@ -6,9 +6,9 @@ from typing import Any
 from reproduction.chronus.allocator import figure_8a, figure_8b
 from reproduction.chronus.best_effort import BOTH, best_effort
 from reproduction.chronus.end_to_end import figure_9ab, figure_9cf
-from reproduction.chronus.first_days import SPANS, WORKLOADS, figure_5, first_days, spans_scale, table_1
+from reproduction.chronus.first_days import SPANS, figure_5, first_days, spans_scale, table_1
 from reproduction.chronus.guarantee import guarantee
-from reproduction.chronus.lines import CHRONUS, KNOWN, OTHERS, PAPERS_THEMIS
+from reproduction.chronus.lines import KNOWN, OTHERS, PAPERS_THEMIS
 from reproduction.chronus.profiler import figure_6a, figure_6b, figure_6c, figure_6d
 from reproduction.chronus.selector import figure_7a, figure_7b, figure_7c, figure_7d
 from reproduction.chronus.settings import (
@@ -20,7 +20,6 @@ from reproduction.chronus.settings import (
     ChronusSize,
     drawn_scale,
     first_scale,
-    paper_scale,
 )
 from reproduction.exhibits import (
     AUTHORS,
@@ -309,7 +308,7 @@ EXHIBITS = (
         first_days,
         tuple(
             claim
-            for file in WORKLOADS
+            for file in ("P_MIX2", "P_SLO")
             for claim in (
                 *(
                     Claim(f"wDMR, {file}, {name}", ">", 0, f"wDMR, {file}, Chronus")
@@ -322,20 +321,6 @@ EXHIBITS = (
         scale=spans_scale,
         spans=len(SPANS),
         no_gap=f"{VARIED}seeds are other days and jobs, sizes other clusters; chronus.best_effort has other leases",
-    ),
-    Exhibit(
-        "whole",
-        "On the authors' whole Philly files and as many GPUs as theirs Chronus misses less than EDF (Fig. 9a)",
-        first_days,
-        tuple(
-            Claim(f"wDMR, {file}, EDF", ">", 0, f"wDMR, {file}, {each.name}")
-            for file in WORKLOADS
-            for each in (CHRONUS, KNOWN)
-        ),
-        seeded=False,
-        sizes=("authors_whole",),
-        scale=lambda size: f"the paper's, {paper_scale(PHILLY)} nodes; of the six EDF alone, as GENIE takes longer",
-        no_gap=f"{VARIED}whether profiles are charged; parts of the files are in chronus.first_days",
     ),
     Exhibit(
         "best_effort",

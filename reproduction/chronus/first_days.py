@@ -2,8 +2,8 @@
 misses how much (section 5.4).
 
 On 10 nodes of 8 GPUs, as many jobs a node and a day as on their 120, drawn. A run of both files takes seconds: the
-size `authors` makes it, `authors_half` and `authors_twice` on half and on twice the nodes, `authors_whole` all of the
-files on all nodes, under those who plan that in minutes; the others show what is kept of it.
+size `authors` makes it, `authors_half` and `authors_twice` on half and on twice the nodes; the others show what is kept
+of it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from reproduction.chronus.lines import CHARGED, CHRONUS, EDF, GENIE, KNOWN, PAPERS_THEMIS, THEMIS
-from reproduction.chronus.settings import DAY, NODE_GPUS, PHILLY, ChronusSize
+from reproduction.chronus.settings import DAY, NODE_GPUS, ChronusSize
 from reproduction.figure import Entry, PaperFigure, chart_of
 from reproduction.results import KeptResults
 from workbench.analysis.metrics import summary
@@ -27,8 +27,6 @@ from workbench.scenario.traces.public import fetch
 WORKLOADS = ("P_MIX2", "P_SLO")
 FILES = ("chronus_philly_mix2", "chronus_philly_slo")
 LINES = (CHRONUS, KNOWN, PAPERS_THEMIS, THEMIS, GENIE, EDF)
-QUICK = (CHRONUS, KNOWN, EDF)
-"""Who plans all of a file within minutes."""
 DAYS, NODES = 5, 10
 SPANS: tuple[tuple[float | None, int], ...] = ((None, 102), (4.5, 92), (9.0, 83))
 """ours: of the seeds, one after the other, the day from which five are taken (None: the file's first job) and the jobs
@@ -45,11 +43,11 @@ MEASURES = {
 
 
 def scenario(path: Path, nodes: int = NODES, seed: int = 0) -> Scenario:
-    """The jobs of one file, restarts charged as in the authors' simulator; all of them on as many nodes as theirs."""
+    """The jobs of one file, restarts charged as in the authors' simulator."""
     cluster, (day, jobs) = traces.parse_cluster(f"v100={nodes}x{NODE_GPUS}"), SPANS[seed % len(SPANS)]
     from_s, to_s = None if day is None else day * DAY, ((day or 0.0) + DAYS) * DAY
     cut: dict[str, Any] = {"from_s": from_s, "to_s": to_s, "sample": jobs * nodes, "seed": seed}
-    return traces.convert("chronus", path, cluster=cluster, **(cut if nodes < PHILLY.nodes else {}))[0]
+    return traces.convert("chronus", path, cluster=cluster, **cut)[0]
 
 
 def _rows_of(name: str) -> tuple[pd.DataFrame, int]:
@@ -108,9 +106,9 @@ def spans_scale(size: ChronusSize) -> str:
     """Of the authors' days."""
     spans = ", ".join(f"{jobs * size.days_nodes:,} jobs from day {day or 0:g} on" for day, jobs in SPANS)
     return (
-        f"{DAYS} days of the authors' 14 on {size.days_nodes} nodes of their 120, as draws take seconds to minutes "
-        f"(all: chronus.whole); seed by seed {spans}, as many a node as in the files, whose load is {SPANS_LOAD} "
-        "there, and again in other draws: the interval is over the spans"
+        f"{DAYS} days of the authors' 14 on {size.days_nodes} nodes of their 120, a draw takes seconds to minutes; "
+        f"seed by seed {spans}, as many a node as in the files, whose load is {SPANS_LOAD} there, and again in other "
+        "draws: the interval is over the spans"
     )
 
 
@@ -123,7 +121,7 @@ def _misses(size: ChronusSize) -> dict[tuple[str, str], tuple[float, str]]:
     found = {}
     for workload, file in zip(WORKLOADS, FILES, strict=True):
         given = scenario(fetch(file), size.days_nodes, size.seeds[0])
-        for line in LINES if size.days_nodes < PHILLY.nodes else QUICK:
+        for line in LINES:
             of = summary(line.run(given))
             known = {label: float(of[name]) for name, label in MEASURES.items()}
             told = ", ".join(f"{label} {value:.4g}" for label, value in known.items() if not math.isnan(value))
@@ -146,6 +144,5 @@ def first_days(size: ChronusSize) -> PaperFigure:
     panel = chart_of(bars, "Weighted deadline miss rate", "The authors' files", "wDMR")
     _, jobs = SPANS[size.seeds[0] % len(SPANS) if size.public else 0]
     nodes = size.days_nodes if size.public else NODES
-    part = f"{DAYS} days, {jobs * nodes:,} jobs" if nodes < PHILLY.nodes else "all jobs"
-    title = f"The authors' Philly files, {part} on {nodes} nodes of {NODE_GPUS} GPUs"
+    title = f"The authors' Philly files, {DAYS} days, {jobs * nodes:,} jobs on {nodes} nodes of {NODE_GPUS} GPUs"
     return PaperFigure("5.4 trace", title, tuple(rows), {"a": panel})

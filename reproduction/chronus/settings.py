@@ -156,7 +156,7 @@ SIZES["days"] = replace(
     noise=(0.0, 0.2, 0.4),
     lease_min=(5, 20, 60, 120),
 )
-for name, nodes in (("authors_half", 5), ("authors", 10), ("authors_twice", 20), ("authors_whole", PHILLY.nodes)):
+for name, nodes in (("authors_half", 5), ("authors", 10), ("authors_twice", 20)):
     of_file = (("P", nodes, 12 * nodes, 2.0),)
     SIZES[name] = replace(SIZES["full"], name=name, clusters=of_file, public=True, days_nodes=nodes)
 
