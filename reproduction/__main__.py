@@ -18,14 +18,19 @@ from reproduction.results import FOLDER, KeptResults, commit
 from reproduction.runner import MOST, Cell, compute, cpu_s, decides_none, kept_cells, otherwise, run, wanted
 from reproduction.table import counts, rows, seeds_at, told_gap, told_outcomes, told_seeds, told_verdict
 from workbench.base.errors import InputError, WorkbenchError, counted
-from workbench.cli.output import aligned, say, short
+from workbench.cli.output import aligned, say, short, silence
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit code (0 done, 1 failed, 2 bad input)."""
     args = _parser().parse_args(argv)
     try:
-        return int(args.action(args))
+        code = int(args.action(args))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever reads it has had enough
+        silence()
+        return 0
     except InputError as error:
         say(f"error: {error}")
         return 2

@@ -40,6 +40,14 @@ from workbench.scheduling.estimators.oracle import Oracle
 from workbench.session.api import load, snapshot_at
 
 
+def test_a_reader_who_has_had_enough_is_no_error() -> None:
+    command = [sys.executable, "-m", "reproduction", "table", "hare", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as table:
+        assert table.stdout is not None and table.stderr is not None
+        table.stdout.close()
+        assert table.stderr.read() == b"" and table.wait() == 0
+
+
 def test_every_figure_compares_or_says_why_it_cannot(evaluated: Callable[[str], list[PaperFigure]]) -> None:
     for paper in reproductions():
         for figure in evaluated(paper.name):
