@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from reproduction.hadar.theorem2 import figure_1
 from reproduction.line import Line
 from reproduction.registry import exhibits
 from workbench.scenario.presets import HADARE_MIXES, preset
+from workbench.scenario.traces.public import VARIABLE
 from workbench.scheduling.estimators.by_name import maker
 from workbench.scheduling.estimators.speed_error import ErrorLog
 from workbench.simulation.run import Run
@@ -51,8 +53,11 @@ def test_a_smaller_size_has_gangs_that_fit_one_type() -> None:
     assert max(job.gpus for job in found.jobs) <= 4 < max(job.gpus for job in preset("hadar_480").jobs)
 
 
-def test_measured_speeds_are_of_the_same_jobs_with_as_many_gpu_hours() -> None:
+def test_measured_speeds_are_of_the_same_jobs_with_as_many_gpu_hours(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On a K80, whose speeds both have: whole steps of the shortest job differ by less than a thousandth."""
+    monkeypatch.setenv(VARIABLE, str(shared / "data"))
     drawn, found = (settings.simulated(hadar.SIZES[name]) for name in ("full", "authors"))
     alone = [
         {(row.model, row.gpus): row.steps_per_s for row in of.throughputs
