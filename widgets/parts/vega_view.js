@@ -480,7 +480,8 @@ class ChartBox {
     const rows = [...this.drawn.data.values()].reduce((sum, table) => sum + (table?.rows ?? 0), 0);
     const still = this.model.get("still");
     if (still) document.querySelectorAll(`.${still}`).forEach((picture) => picture.remove());
-    Object.assign(this.root.dataset, { draws: ++this.draws, what, rows, ms: Math.round(milliseconds) });
+    if (what !== "resize") this.draws++; // a page that settles late has the same picture in another size
+    Object.assign(this.root.dataset, { draws: this.draws, what, rows, ms: Math.round(milliseconds) });
   }
 
   fail(error) {
