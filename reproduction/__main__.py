@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
+
 from reproduction.causes import gap
-from reproduction.exhibits import findings, over_seeds, verdict
+from reproduction.exhibits import Exhibit, findings, over_seeds, verdict
 from reproduction.registry import chosen, exhibits, size_name, sizes_of
 from reproduction.results import FOLDER, KeptResults, commit
 from reproduction.runner import MOST, Cell, compute, cpu_s, decides_none, kept_cells, otherwise, run, wanted
@@ -146,15 +148,21 @@ def _shown(name: str, size: str, results: KeptResults) -> str:
          each.outcome + (f", known in {each.seeds} of {drawn} seeds" if each.seeds < drawn and not spans else "")]
         for each in found
     ] + [
-        [str(measure), str(rows["unit"].iloc[0]), short(float(rows["paper"].iloc[0])).strip("-"),
-         *map(short, over_seeds(exhibit, rows.set_index("seed")["ours"], size, exhibit.is_ratio(str(measure)))[:3]), ""]
-        for measure, rows in others.groupby("measure", sort=False)
+        _unjudged(exhibit, rows, cells["seed"].nunique()) for _, rows in others.groupby("measure", sort=False)
     ]  # fmt: skip
     seeds = counted(made, "seed") if isinstance(made, int) else made
     seeds += f", draws of {spans} spans" if spans else ""
     head = f"{name}, size {size}, {seeds}: {verdict(exhibit, found)} (speeds: {exhibit.belief})\n"
     head += f"{exhibit.scale(sizes_of(name)[size])}\n" if cells.size else ""
     return head + aligned(["measure", "unit", "paper", "ours", "low", "high", "outcome"], lines, left=3) + "\n\n"
+
+
+def _unjudged(exhibit: Exhibit, rows: pd.DataFrame, seeds: int) -> list[str]:
+    """The line of a measure that no claim is about; seeds: that there are, in each of which it has to be known."""
+    measure, unit, size, paper = (rows[name].iloc[0] for name in ("measure", "unit", "size", "paper"))
+    made = rows.set_index("seed")["ours"]
+    found = over_seeds(exhibit, made, size, exhibit.is_ratio(measure))[:3] if made.count() == seeds else [math.nan] * 3
+    return [measure, unit, "" if math.isnan(paper) else short(float(paper)), *map(short, found), ""]
 
 
 def _gap(args: argparse.Namespace) -> int:

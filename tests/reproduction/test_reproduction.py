@@ -25,7 +25,7 @@ import pytest
 from scipy import stats
 
 from reproduction import COLUMNS, Entry, PaperFigure, causes, exhibits, runner, table
-from reproduction.__main__ import main
+from reproduction.__main__ import _unjudged, main
 from reproduction.chronus.best_effort import LINES, Longer, best_effort
 from reproduction.chronus.lines import THEMIS
 from reproduction.exhibits import Claim, Exhibit, findings
@@ -46,6 +46,15 @@ def test_a_reader_who_has_had_enough_is_no_error() -> None:
         assert table.stdout is not None and table.stderr is not None
         table.stdout.close()
         assert table.stderr.read() == b"" and table.wait() == 0
+
+
+def test_a_measure_without_a_claim_has_its_mean_where_it_is_known_in_every_seed() -> None:
+    exhibit = known()["gavel.fig9"]
+    made = cells({"a / b": [1.0, 4.0], "h": [1.0, 4.0], "gone / b": [1.0, math.nan]})
+    made["paper"] = made["measure"].map({"h": -3.0})
+    told = {name: _unjudged(exhibit, rows, 2) for name, rows in made.groupby("measure")}
+    assert told["a / b"][2:4] == ["", "2"] and told["h"][2:4] == ["-3", "2.5"]  # geometric, arithmetic
+    assert told["gone / b"][3:6] == ["-"] * 3 == _unjudged(exhibit, made[made["measure"] == "h"], 3)[3:6]
 
 
 def test_every_figure_compares_or_says_why_it_cannot(evaluated: Callable[[str], list[PaperFigure]]) -> None:
