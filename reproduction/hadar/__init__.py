@@ -166,7 +166,9 @@ EXHIBITS = (
                 for place in PLACES
             ),
             Claim("JCT, Hadar / HadarE, *"),
-            Claim("JCT, Hadar / HadarE, *", ">", 0, "JCT, Gavel / Hadar, *", word="far larger"),
+            Claim(
+                "JCT, Hadar / HadarE, *", ">", -1, {"JCT, Gavel / Hadar, *": 2.0}, word="far larger"
+            ),  # twice its lead
             Claim("*"),
         ),
         shares="fig8",
