@@ -7,10 +7,10 @@ and, of a ratio of two things (`Exhibit.ratios`), is at most `ALIKE` times as fa
 least an `ALIKE`-th. It *holds* where the mean is near and no end of the interval further from it than `NEAR` of p; else
 a ratio has the *direction* where the whole interval lies on the paper's side of 1 and the mean is at most `FAR` times
 as far from it as p, and at least a `FAR`-th; else it is *open* where the interval has what is near; else it *fails*.
-A claim without a number, as `> 1`, holds, fails or
-is open as the whole interval has it, none of it, or a part, and is open where two things that it has apart are the same
-in every seed; so is *significantly* read where no number stands. What a paper says of a curve (`up to p times`) is
-judged on one point, chosen by the means over seeds, never seed by seed.
+A claim without a number, as `> 1`, holds, fails or is open as the whole interval has it, none of it, or a part, and is
+open where two things that it has apart are the same in every seed; so is *significantly* read where no number stands.
+What a paper says of a curve (`up to p times`) is judged on one point, chosen by the means over seeds, never seed by
+seed.
 
 What is unknown in a seed is not left out, as that would keep the seeds that went well: the claim is *open*, whatever
 the others say. Jobs that are unfinished at the end count until then. Left out is a seed whose workload has no job that
@@ -103,7 +103,7 @@ class Claim(NamedTuple):
         """As read in the table."""
         if self.sign != "=":
             return f"{self.sign} {self.value:g}"
-        return "= the paper's" if math.isnan(paper) else f"= {paper:g}"
+        return "= the paper's" if math.isnan(paper) else f"= {paper:.4g}"
 
     @property
     def ours(self) -> str:
@@ -350,15 +350,15 @@ def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high:
 
 def near(paper: float, unit: str, ratio: bool) -> tuple[float, float]:
     """From where to where a number is near one of the paper's, by the rule above."""
-    alike = (
-        sorted(1 + (paper - 1) * times for times in (1 / ALIKE, ALIKE))
-        if ratio and paper != 1
-        else (-math.inf, math.inf)
-    )
-    return max(paper - _off(paper, unit), alike[0]), min(paper + _off(paper, unit), alike[1])
+    least, most = paper - _off(paper, unit), paper + _off(paper, unit)
+    if not ratio or paper == 1:
+        return least, most
+    nearer, further = sorted(1 + (paper - 1) * times for times in (1 / ALIKE, ALIKE))
+    return max(least, nearer), min(most, further)
 
 
 def _off(paper: float, unit: str) -> float:
+    """How far from one of the paper's numbers `NEAR` of it is."""
     return NEAR * abs(paper) or (1.0 if unit in POINTS else 0.0)
 
 

@@ -1,9 +1,9 @@
 """The authors' own Philly files: what is in them (section 4.1), and spans of five days under Chronus and others, who
 misses how much (section 5.4).
 
-On 10 nodes of 8 GPUs, as many jobs a node and a day as on their 120, drawn. A run of both files takes seconds: the
-size `authors` makes it, `authors_half` and `authors_twice` on half and on twice the nodes; the others show what is kept
-of it.
+On 10 nodes of 8 GPUs, as many jobs a node and a day as on their 120, drawn. A run of both files takes one to three
+minutes: the size `authors` makes it, `authors_half` and `authors_twice` on half and on twice the nodes; the others show
+what is kept of it.
 """
 
 from __future__ import annotations

@@ -186,6 +186,15 @@ def test_what_is_unknown_in_a_seed_leaves_a_claim_open_but_where_there_is_no_suc
         assert (points.groupby(["size", "seed", "point"])["unknown"].nunique() == 1).all(), name  # whoever schedules
 
 
+def test_a_difference_stands_beside_the_difference_of_the_papers_numbers() -> None:
+    kept = cells({"a": [3.0, 3.1, 3.2], "b": [1.0, 1.0, 1.1], "c": [1.0, 1.0, 1.1]})
+    kept["paper"] = kept["measure"].map({"a": 5.0, "b": 2.0})
+    for other, times, paper in (("b", 1.0, 3.0), ("b", 2.0, 1.0), ("c", 1.0, math.nan), ("d", 1.0, math.nan)):
+        claim = Claim("a", ">", 0, {other: times})
+        (found,) = findings(Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()), (claim,)), kept)
+        assert found.paper == pytest.approx(paper, nan_ok=True)
+
+
 def test_what_is_sure_of_several_claims_is_less_than_of_each_alone() -> None:
     """Each of the intervals leaves 0 out; with all three corrected for (Holm) the first alone is sure."""
     half = pd.Series([0.4, 0.9, 0.95])

@@ -116,3 +116,24 @@ def test_a_trace_is_long_enough_for_its_window() -> None:
     for size in SIZES.values():
         assert size.window[1] < size.warm + size.measured + size.trailing
         assert min(size.rounds_s) == 360.0
+
+
+def test_a_run_that_a_cause_does_not_change_is_not_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[tuple[str, float, int]] = []
+
+    def run(line: Line, scenario: Scenario, window: tuple[int, int]) -> str:
+        done.append((line.scheduler, scenario.jobs[-1].arrival_s, window[0]))
+        return line.name
+
+    monkeypatch.setattr(sweep, "windowed", run)
+    monkeypatch.setattr(sweep, "measured", lambda run, window: pd.DataFrame({"job": [run]}))
+    tiny = replace(SIZES["tiny"], single=(3.0,), seeds=range(7, 9))
+    lines = [Line("one", "fifo"), Line("other", "las")]
+    first, rival = sweep.sweep(single(tiny), lines, tiny), replace(tiny, rivals=(Line("other", "srtf"),))
+    assert len(first) == len(done) == 4
+    sweep.sweep(single(rival), lines, rival)
+    assert [scheduler for scheduler, *_ in done[4:]] == ["srtf", "srtf"]
+    later = replace(tiny, warm=tiny.warm + 1)
+    sweep.sweep(single(later), lines, later)
+    assert len(done) == len(set(done)) == 10  # of other jobs all are
+    sweep._point.cache_clear()
